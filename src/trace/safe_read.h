@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace keepgraph::trace {
+
+enum class ReadResult { ok, bad_address, not_permitted };
+
+/// Copies `size` bytes from `address` of this process to `to`, or says why not; a wild address never faults.
+///
+/// Done by process_vm_readv on ourselves: the kernel answers EFAULT where a load would raise SIGSEGV. The rejected
+/// alternatives: a SIGSEGV handler (the host owns its signals) and /proc/self/mem (needs an open file).
+/// Some seccomp profiles forbid the call; that is `not_permitted`. Any thread, no lock, one system call (about 0.3 us).
+ReadResult read_memory(std::uintptr_t address, void* to, std::size_t size) noexcept;
+
+}  // namespace keepgraph::trace
