@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which addresses are whose. Device memory is real host memory in one reserved region: a device pointer can be followed
+// on the host, freed memory stays mapped (a replay that reads it gets stale data, as small blocks do on a GPU), and the
+// next allocation of the size that was freed last gets the same address.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "driver/cuda_types.h"
+
+namespace keepgraph::sim {
+
+struct Context;
+struct MemoryPool;
+
+enum class Origin { device, managed, host, registered, stream_ordered, mapped, graph };
+
+struct Block {
+    CUdeviceptr start = 0;
+    size_t size = 0;
+    uint64_t id = 0;  // CU_POINTER_ATTRIBUTE_BUFFER_ID
+    Origin origin = Origin::device;
+    Context* context = nullptr;
+    int device = 0;
+    MemoryPool* pool = nullptr;
+};
+
+// ---- addresses only: nothing is known about them yet. All of this is called under the lock.
+CUdeviceptr take_addresses(size_t size, bool host_side = false);  // 0: no more
+void give_addresses(CUdeviceptr start, size_t size, bool host_side = false);
+constexpr size_t vmm_granularity = size_t{2} << 20;
+
+// ---- blocks: addresses with an identity
+Block& add_block(CUdeviceptr start, size_t size, Origin origin, Context* context);
+const Block* block_at(CUdeviceptr address);         // any interior address
+const Block* block_starting_at(CUdeviceptr start);  // the start alone
+void remove_block(CUdeviceptr start);
+void forget_blocks_of(const Context* context);
+size_t bytes_in_use();
+
+/// New device memory with its identity; 0 when the device has no more.
+CUdeviceptr allocate(size_t size, Origin origin, Context* context);
+/// Ends the identity and gives the addresses to the next allocation.
+void release(CUdeviceptr start);
+
+/// May a kernel touch this? Freed device memory: yes, it is still mapped.
+bool device_can_reach(CUdeviceptr address, size_t size);
+
+}  // namespace keepgraph::sim
