@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/allocation.h"
+
+#include <algorithm>
+
+#include "driver/api.h"
+
+namespace keepgraph::memory {
+namespace {
+
+// Words outside this window are never asked about: small integers, sizes, floating-point values, kernel-space values.
+// User space ends at 2^47 on x86-64 and at 2^48 on aarch64.
+constexpr std::uintptr_t lowest_address = std::uintptr_t{1} << 16;
+constexpr std::uintptr_t highest_address = std::uintptr_t{1} << 48;
+
+// A program may put millions of different non-addresses into parameters; the set is a shortcut, not a record.
+constexpr std::size_t most_non_addresses = 1u << 16;
+
+}  // namespace
+
+const char* to_string(Kind kind) noexcept {
+    switch (kind) {
+        case Kind::device:
+            return "device";
+        case Kind::managed:
+            return "managed";
+        case Kind::pinned:
+            return "pinned";
+    }
+    return "device";
+}
+
+std::uint64_t buffer_id(std::uintptr_t address) noexcept {
+    unsigned long long id = 0;
+    const auto ask = driver::api().cuPointerGetAttribute;
+    if (ask == nullptr || ask(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address) != CUDA_SUCCESS)
+        return 0;
+    return id;
+}
+
+bool identify(std::uintptr_t address, Allocation& out) noexcept {
+    out.id = buffer_id(address);
+    if (out.id == 0)
+        return false;
+    const auto ask = driver::api().cuPointerGetAttribute;
+    CUdeviceptr base = 0;
+    std::size_t size = 0;
+    if (ask(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address) != CUDA_SUCCESS ||
+        ask(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address) != CUDA_SUCCESS)
+        return false;
+    out.base = base;
+    out.size = size;
+    unsigned int type = CU_MEMORYTYPE_DEVICE;
+    unsigned int managed = 0;
+    int device = 0;
+    (void)ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+    (void)ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
+    (void)ask(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+    out.kind = managed != 0 ? Kind::managed : type == CU_MEMORYTYPE_HOST ? Kind::pinned : Kind::device;
+    out.device = device;
+    return out.covers(address);
+}
+
+const Allocation* ScanCache::find(std::uintptr_t word) {
+    if (word < lowest_address || word >= highest_address)
+        return nullptr;
+    if (last_ < by_base_.size() && by_base_[last_].covers(word))
+        return &by_base_[last_];
+    auto after = std::upper_bound(by_base_.begin(), by_base_.end(), word,
+                                  [](std::uintptr_t value, const Allocation& entry) { return value < entry.base; });
+    if (after != by_base_.begin() && std::prev(after)->covers(word)) {
+        last_ = static_cast<std::size_t>(std::prev(after) - by_base_.begin());
+        return &by_base_[last_];
+    }
+    if (no_address_.contains(word))
+        return nullptr;
+    Allocation found;
+    if (!identify(word, found)) {
+        if (no_address_.size() < most_non_addresses)
+            no_address_.insert(word);
+        return nullptr;
+    }
+    last_ = static_cast<std::size_t>(after - by_base_.begin());
+    by_base_.insert(after, found);
+    return &by_base_[last_];
+}
+
+const Allocation* ScanCache::ending_at(std::uintptr_t address) const noexcept {
+    auto after = std::lower_bound(by_base_.begin(), by_base_.end(), address,
+                                  [](const Allocation& entry, std::uintptr_t value) { return entry.base < value; });
+    if (after == by_base_.begin() || std::prev(after)->end() != address)
+        return nullptr;
+    return &*std::prev(after);
+}
+
+}  // namespace keepgraph::memory

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+namespace keepgraph::memory {
+
+enum class Kind : unsigned char { device, managed, pinned };
+const char* to_string(Kind kind) noexcept;
+
+/// One allocation as the driver knows it. `id` is CU_POINTER_ATTRIBUTE_BUFFER_ID: unique per allocation and process, so
+/// memory that is freed and allocated again at the same address has another one.
+struct Allocation {
+    std::uint64_t id = 0;
+    std::uintptr_t base = 0;
+    std::size_t size = 0;  ///< bytes
+    Kind kind = Kind::device;
+    int device = 0;  ///< ordinal
+
+    bool covers(std::uintptr_t address) const noexcept { return address - base < size; }
+    std::uintptr_t end() const noexcept { return base + size; }
+};
+
+/// BUFFER_ID of the live allocation that holds `address`, 0 when there is none. About 40 ns. Any thread; the caller
+/// holds a driver::RelaxedCapture.
+std::uint64_t buffer_id(std::uintptr_t address) noexcept;
+
+/// The live allocation that holds `address`; false when the driver knows none. The caller holds a RelaxedCapture.
+bool identify(std::uintptr_t address, Allocation& out) noexcept;
+
+/// identify() for one scan of a graph: asks the driver once per distinct allocation, and once per distinct word that is
+/// no address. It must not outlive the scan, since allocations come and go.
+class ScanCache {
+  public:
+    /// The allocation that holds `word`, or nullptr. The pointer is valid until the next call.
+    const Allocation* find(std::uintptr_t word);
+
+    /// The allocation that ends at `address`, or nullptr: only among those that this scan has met.
+    const Allocation* ending_at(std::uintptr_t address) const noexcept;
+
+  private:
+    std::vector<Allocation> by_base_;  // sorted
+    std::unordered_set<std::uintptr_t> no_address_;
+    std::size_t last_ = 0;
+};
+
+}  // namespace keepgraph::memory
