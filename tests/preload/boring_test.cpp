@@ -164,11 +164,12 @@ TEST(Boring, BashOpensNothingMore) {
 TEST(Boring, TraceSeesWhatItShouldSee) {
     // The two tests above show an absence: this one shows that the tracer would have noticed.
     TempFolder folder;
+    write_file(folder / "file", "x");
     Conditions setup;
     Trace trace = trace_system_calls(
-        command_for({"/bin/bash", "-c", "exec 3< /etc/passwd; /bin/true; exit 3"}, setup.bare()));
+        command_for({"/bin/bash", "-c", "exec 3< " + (folder / "file") + "; /bin/true; exit 3"}, setup.bare()));
     EXPECT_EQ(trace.exit_code, 3);
-    EXPECT_EQ(std::count(trace.opened.begin(), trace.opened.end(), "/etc/passwd"), 1);
+    EXPECT_EQ(std::count(trace.opened.begin(), trace.opened.end(), folder / "file"), 1);
     EXPECT_EQ(trace.tasks, 1);
     Trace made = trace_system_calls(command_for({"/bin/mkdir", folder / "again"}, setup.bare()));
     EXPECT_EQ(made.folders, std::vector<std::string>{folder / "again"});

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 struct CUstream_st;
 struct CUevent_st;

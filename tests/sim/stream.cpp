@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream.h"
 
+#include <pthread.h>
 #include <time.h>
 
 #include <cstdlib>
@@ -80,6 +81,7 @@ void wait_as_long_as_told() {
         const char* text = std::getenv("KEEPGRAPH_SIM_SYNC_US");
         return text != nullptr ? std::atol(text) : 0;
     }();
+    pthread_testcancel();
     if (microseconds == 0) return;
     const timespec wait = {microseconds / 1000000, microseconds % 1000000 * 1000};
     nanosleep(&wait, nullptr);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs probes and prints a line for each. Exit: 0; 1 when a row of symbols.def lacks a probe of each kind, or the
+// context was lost; 2 for wrong arguments; 77 (skipped, for test runners) without a driver or a device.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "fixture.h"
+
+namespace conformance {
+namespace {
+
+struct Seen {
+    bool success = false, error = false;
+};
+
+// Calls may come from the threads that probes start.
+std::mutex seen_mutex;
+std::map<std::string, Seen> seen_in_this_probe;
+
+constexpr const char* rows[] = {
+#define DRIVER(symbol, ...) #symbol,
+#define RUNTIME(...)
+#include "../../preload/symbols.def"
+#undef DRIVER
+#undef RUNTIME
+};
+
+bool ends_with(const std::string& text, std::string_view end) {
+    return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+std::string run_one(const Probe& probe) {
+    seen_in_this_probe.clear();
+    Out out;
+    try {
+        probe.run(out);
+    } catch (const Missing& missing) {
+        out("missing", missing.what());
+    } catch (const std::exception& failed) {
+        out.text += std::string(" FAILED: ") + failed.what();
+    }
+    return out.text;
+}
+
+/// A probe that is named after a function says what it promises: `.success` or `.error`.
+bool keeps_its_promise(const Probe& probe) {
+    for (const bool success : {true, false}) {
+        const std::string_view kind = success ? ".success" : ".error";
+        if (!ends_with(probe.name, kind)) continue;
+        const Seen& seen = seen_in_this_probe[probe.name.substr(0, probe.name.size() - kind.size())];
+        return success ? seen.success : seen.error;
+    }
+    return true;
+}
+
+bool check_rows() {
+    std::set<std::string> names;
+    for (const Probe& probe : probes()) names.insert(probe.name);
+    bool complete = true;
+    for (const char* row : rows) {
+        for (const char* kind : {".success", ".error"}) {
+            if (names.count(std::string(row) + kind) != 0) continue;
+            std::fprintf(stderr, "conformance: no probe %s%s, although symbols.def has this row\n", row, kind);
+            complete = false;
+        }
+    }
+    return complete;
+}
+
+bool start() {
+    if (look_up("cuInit") == nullptr) {
+        std::fprintf(stderr, "conformance: no libcuda.so.1 here\n");
+        return false;
+    }
+    if (const CUresult code = CU(cuInit)(0u); code != CUDA_SUCCESS) {
+        std::fprintf(stderr, "conformance: cuInit gave %d\n", code);
+        return false;
+    }
+    MUST(CU(cuCtxSetCurrent)(primary()));
+    kernels();
+    // Before any capture: the first use of a function may load code, which is no business of the probes.
+    const Buffer buffer;
+    MUST(launch_fill(nullptr, buffer, 0));
+    MUST(CU(cuCtxSynchronize)());
+    return true;
+}
+
+int run_all(const std::string& filter) {
+    if (!check_rows()) return 1;
+    if (!start()) return 77;
+    int result = 0;
+    for (const Probe& probe : probes()) {
+        if (probe.name.find(filter) == std::string::npos) continue;
+        const std::string text = run_one(probe);
+        std::printf("%s:%s\n", probe.name.c_str(), text.c_str());
+        std::fflush(stdout);
+        if (!keeps_its_promise(probe)) {
+            std::fprintf(stderr, "conformance: %s does not do what its name says\n", probe.name.c_str());
+            result = 1;
+        }
+        // What a probe leaves behind must not be the next one's result.
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+        CU(cuThreadExchangeStreamCaptureMode)(&mode);
+        CU(cuCtxSetCurrent)(primary());
+        if (const CUresult code = CU(cuCtxSynchronize)(); code != CUDA_SUCCESS) {
+            std::fprintf(stderr, "conformance: after %s the context gives %d, stopping\n", probe.name.c_str(), code);
+            return 1;
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
+void* look_up(const char* symbol) {
+    static void* library = dlopen("libcuda.so.1", RTLD_NOW);
+    return library != nullptr ? dlsym(library, symbol) : nullptr;
+}
+
+void note(const char* symbol, CUresult code) {
+    const std::lock_guard lock(seen_mutex);
+    (code == CUDA_SUCCESS ? seen_in_this_probe[symbol].success : seen_in_this_probe[symbol].error) = true;
+}
+
+std::vector<Probe>& probes() {
+    static std::vector<Probe> all;
+    return all;
+}
+
+Register::Register(std::string name, std::function<void(Out&)> run) {
+    auto& all = probes();
+    const auto place = std::upper_bound(all.begin(), all.end(), name,
+                                        [](const std::string& left, const Probe& right) { return left < right.name; });
+    all.insert(place, {std::move(name), std::move(run)});
+}
+
+}  // namespace conformance
+
+int main(int argc, char** argv) {
+    std::string filter;
+    for (int i = 1; i < argc; ++i) {
+        if (std::strcmp(argv[i], "--list") == 0) {
+            for (const auto& probe : conformance::probes()) std::printf("%s\n", probe.name.c_str());
+            return 0;
+        }
+        if (std::strcmp(argv[i], "--filter") == 0 && i + 1 < argc) {
+            filter = argv[++i];
+            continue;
+        }
+        std::fprintf(stderr, "usage: conformance [--list] [--filter TEXT]\n");
+        return 2;
+    }
+    try {
+        return conformance::run_all(filter);
+    } catch (const std::exception& failed) {
+        std::fprintf(stderr, "conformance: %s\n", failed.what());
+        return 1;
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Case F9: 100 kernels captured in each mode. What an interposer must not do during a capture shows in these codes.
+#include "scene.h"
+
+int main() {
+    Scene scene;
+    scene.open();
+    scene.input = scene.buffer(1.0f);
+    scene.output = scene.buffer(0.0f);
+    const CUstreamCaptureMode modes[] = {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+                                         CU_STREAM_CAPTURE_MODE_RELAXED};
+    const char* names[] = {"global", "thread_local", "relaxed"};
+    for (int index = 0; index < 3; ++index) {
+        std::printf("mode %s\n", names[index]);
+        say("cuStreamBeginCapture", scene.cu.begin(scene.stream, modes[index]));
+        for (int kernel = 0; kernel < 100; ++kernel) {
+            must("cuLaunchKernel", scene.enqueue_scale(scene.input, scene.output, 1.0f, scene.stream));
+        }
+        CUgraph graph = nullptr;
+        CUgraphExec exec = nullptr;
+        say("cuStreamEndCapture", scene.cu.end(scene.stream, &graph));
+        size_t nodes = 0;
+        say("cuGraphGetNodes", scene.cu.nodes(graph, nullptr, &nodes));
+        std::printf("nodes %zu\n", nodes);
+        // An instantiation while another stream captures in global mode: where a careless getter would end that capture.
+        CUstream other = nullptr;
+        CUgraph other_graph = nullptr;
+        must("cuStreamCreate", scene.cu.stream_create(&other, CU_STREAM_NON_BLOCKING));
+        say("other cuStreamBeginCapture", scene.cu.begin(other, modes[index]));
+        must("cuLaunchKernel", scene.enqueue_scale(scene.output, scene.output, 1.0f, other));
+        say("cuGraphInstantiate", scene.cu.instantiate(&exec, graph, 0));
+        say("cuGraphLaunch", scene.cu.launch(exec, scene.stream));
+        say("cuGraphDestroy", scene.cu.graph_destroy(graph));
+        say("other cuStreamEndCapture", scene.cu.end(other, &other_graph));
+        nodes = 0;
+        if (other_graph != nullptr) say("cuGraphGetNodes", scene.cu.nodes(other_graph, nullptr, &nodes));
+        std::printf("other nodes %zu\n", nodes);
+        say("cuStreamSynchronize", scene.cu.synchronize(scene.stream));
+    }
+    return 0;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// plugin_host MODE LIBRARY...     loads each library and runs its plugin_run, in order
+//   local, global, deepbind       how they are loaded: RTLD_LOCAL, RTLD_GLOBAL, RTLD_LOCAL | RTLD_DEEPBIND
+//   close                         as local, and each is closed after its run
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+
+int main(int argc, char** argv) {
+    if (argc < 3) {
+        std::printf("usage: plugin_host local|global|deepbind|close LIBRARY...\n");
+        return 2;
+    }
+    const char* mode = argv[1];
+    const int flags = std::strcmp(mode, "global") == 0     ? RTLD_GLOBAL
+                      : std::strcmp(mode, "deepbind") == 0 ? RTLD_LOCAL | RTLD_DEEPBIND
+                                                           : RTLD_LOCAL;
+    for (int i = 2; i < argc; ++i) {
+        const char* name = std::strrchr(argv[i], '/');
+        name = name != nullptr ? name + 1 : argv[i];
+        void* library = dlopen(argv[i], RTLD_NOW | flags);
+        if (library == nullptr) {
+            std::printf("%s: not loaded\n%s\n", name, dlerror());
+            return 3;
+        }
+        const auto run = reinterpret_cast<int (*)()>(dlsym(library, "plugin_run"));
+        if (run == nullptr) {
+            std::printf("%s: no plugin_run\n", name);
+            return 3;
+        }
+        std::printf("-- %s\n", name);
+        std::fflush(stdout);
+        std::printf("%s: %d\n", name, run());
+        std::fflush(stdout);
+        if (std::strcmp(mode, "close") == 0) {
+            std::printf("%s: closed %d\n", name, dlclose(library));
+        }
+    }
+    return 0;
+}
