@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How programs get hold of driver functions: dlsym, dlvsym, cuGetProcAddress. The real look-up always runs first and the
+// pointer that it gives selects the wrapper (no name or version table to keep up with CUDA).
+//
+// No lock of ours is held across a call of the loader: results are published pointer by pointer, and threads that race
+// compute the same values.
+#include <dlfcn.h>
+#include <link.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "driver/api.h"
+#include "exports.h"
+#include "rows.h"
+
+extern "C" {
+__attribute__((visibility("hidden"))) void* keepgraph_real_dlsym = nullptr;
+__attribute__((visibility("hidden"))) void* keepgraph_real_dlvsym = nullptr;
+__attribute__((visibility("hidden"))) void keepgraph_find_loader();
+__attribute__((visibility("hidden"))) void* keepgraph_dlsym(void* handle, const char* name);
+__attribute__((visibility("hidden"))) void* keepgraph_dlvsym(void* handle, const char* name, const char* version);
+}
+
+namespace keepgraph::preload {
+namespace {
+
+constexpr unsigned rows = static_cast<unsigned>(Row::count);
+constexpr const char* names[rows] = {
+#define DRIVER(symbol, handler, need, parameters, arguments) #symbol,
+#define RUNTIME(symbol, handler, parameters, arguments)
+#include "symbols.def"
+#undef DRIVER
+#undef RUNTIME
+};
+
+std::atomic<void*> found_functions[rows];
+std::atomic<void*> next_functions[rows];
+std::atomic<bool> bound{false};
+
+bool is_libcuda(const char* path) {
+    const char* const slash = std::strrchr(path, '/');
+    return std::strncmp(slash != nullptr ? slash + 1 : path, "libcuda.so", 10) == 0;
+}
+
+// Takes over the functions of the libcuda behind `handle`. The first one wins: a second copy (another folder, another
+// namespace) keeps its own pointers, and those stay untouched.
+void bind(void* handle) {
+    if (bound.load(std::memory_order_acquire))
+        return;
+    for (unsigned row = 0; row < rows; ++row)
+        found_functions[row].store(real_dlsym(handle, names[row]), std::memory_order_release);
+    driver::load([](void* context, const char* name) { return real_dlsym(context, name); }, handle);
+    bound.store(true, std::memory_order_release);
+    (void)dlerror();  // rows that this driver lacks must not show up in the program's next dlerror()
+}
+
+// `pointer` belongs to a libcuda: bind to that one. The handle stays open, so that cached pointers survive a dlclose.
+void bind_from(void* pointer) {
+    if (bound.load(std::memory_order_acquire))
+        return;
+    Dl_info info{};
+    link_map* map = nullptr;
+    if (dladdr1(pointer, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 || map == nullptr ||
+        !is_libcuda(map->l_name))
+        return;
+    if (void* const handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD))
+        bind(handle);
+}
+
+// A program that is linked to libcuda calls us without any look-up.
+void bind_by_name() {
+    if (bound.load(std::memory_order_acquire))
+        return;
+    if (void* const handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD))
+        bind(handle);
+    else
+        (void)dlerror();
+}
+
+}  // namespace
+
+void* real_dlsym(void* handle, const char* name) noexcept {
+    keepgraph_find_loader();
+    return reinterpret_cast<void* (*)(void*, const char*)>(keepgraph_real_dlsym)(handle, name);
+}
+
+void* found(Row row) noexcept { return found_functions[static_cast<unsigned>(row)].load(std::memory_order_acquire); }
+
+void* next(Row row) noexcept {
+    auto& slot = next_functions[static_cast<unsigned>(row)];
+    if (void* const known = slot.load(std::memory_order_acquire))
+        return known;
+    bind_by_name();
+    void* function = real_dlsym(RTLD_NEXT, names[static_cast<unsigned>(row)]);
+    if (function == nullptr) {
+        (void)dlerror();
+        function = found(row);
+    }
+    slot.store(function, std::memory_order_release);
+    return function;
+}
+
+void* swap(const char* name, void* pointer) noexcept {
+    if (pointer == nullptr || name == nullptr || name[0] != 'c' || name[1] != 'u')
+        return pointer;
+    bind_from(pointer);
+    for (unsigned row = 0; row < rows; ++row)
+        if (found_functions[row].load(std::memory_order_acquire) == pointer)
+            return handed_out(static_cast<Row>(row));
+    return pointer;
+}
+
+}  // namespace keepgraph::preload
+
+using namespace keepgraph::preload;
+
+// A reference that names its version binds to libc's dlvsym; a plain one would bind to ours, which is not versioned.
+extern "C" void* libc_dlvsym(void*, const char*, const char*) noexcept;
+#if defined(__x86_64__)
+__asm__(".symver libc_dlvsym, dlvsym@GLIBC_2.2.5");
+#else
+__asm__(".symver libc_dlvsym, dlvsym@GLIBC_2.17");
+#endif
+
+// dlvsym with the version that glibc gave dlsym on this architecture finds the loader's own, past other preloads.
+void keepgraph_find_loader() {
+    if (__atomic_load_n(&keepgraph_real_dlsym, __ATOMIC_ACQUIRE) != nullptr)
+        return;
+#if defined(__x86_64__)
+    constexpr const char* versions[] = {"GLIBC_2.34", "GLIBC_2.2.5"};
+#else
+    constexpr const char* versions[] = {"GLIBC_2.34", "GLIBC_2.17"};
+#endif
+    void* dlvsym_found = nullptr;
+    void* dlsym_found = nullptr;
+    for (const char* version : versions) {
+        if (dlsym_found == nullptr)
+            dlsym_found = libc_dlvsym(RTLD_NEXT, "dlsym", version);
+        if (dlvsym_found == nullptr)
+            dlvsym_found = libc_dlvsym(RTLD_NEXT, "dlvsym", version);
+    }
+    __atomic_store_n(&keepgraph_real_dlvsym, dlvsym_found, __ATOMIC_RELEASE);
+    __atomic_store_n(&keepgraph_real_dlsym, dlsym_found, __ATOMIC_RELEASE);
+}
+
+void* keepgraph_dlsym(void* handle, const char* name) { return swap(name, real_dlsym(handle, name)); }
+
+void* keepgraph_dlvsym(void* handle, const char* name, const char* version) {
+    keepgraph_find_loader();
+    return swap(name, reinterpret_cast<void* (*)(void*, const char*, const char*)>(keepgraph_real_dlvsym)(handle, name,
+                                                                                                    version));
+}
