@@ -14,6 +14,7 @@
 #include "driver/api.h"
 #include "exports.h"
 #include "rows.h"
+#include "trace/elf_symbols.h"
 
 extern "C" {
 __attribute__((visibility("hidden"))) void* keepgraph_real_dlsym = nullptr;
@@ -116,33 +117,21 @@ void* swap(const char* name, void* pointer) noexcept {
 
 using namespace keepgraph::preload;
 
-// A reference that names its version binds to libc's dlvsym; a plain one would bind to ours, which is not versioned.
-extern "C" void* libc_dlvsym(void*, const char*, const char*) noexcept;
-#if defined(__x86_64__)
-__asm__(".symver libc_dlvsym, dlvsym@GLIBC_2.2.5");
-#else
-__asm__(".symver libc_dlvsym, dlvsym@GLIBC_2.17");
-#endif
-
-// dlvsym with the version that glibc gave dlsym on this architecture finds the loader's own, past other preloads.
+// libc's own dlsym and dlvsym, read from its symbol table. Rejected: a reference to dlvsym@GLIBC_2.2.5. The loader lets an
+// unversioned definition answer a versioned reference, so it would bind to our dlvsym and recurse.
 void keepgraph_find_loader() {
     if (__atomic_load_n(&keepgraph_real_dlsym, __ATOMIC_ACQUIRE) != nullptr)
         return;
-#if defined(__x86_64__)
-    constexpr const char* versions[] = {"GLIBC_2.34", "GLIBC_2.2.5"};
-#else
-    constexpr const char* versions[] = {"GLIBC_2.34", "GLIBC_2.17"};
-#endif
-    void* dlvsym_found = nullptr;
-    void* dlsym_found = nullptr;
-    for (const char* version : versions) {
-        if (dlsym_found == nullptr)
-            dlsym_found = libc_dlvsym(RTLD_NEXT, "dlsym", version);
-        if (dlvsym_found == nullptr)
-            dlvsym_found = libc_dlvsym(RTLD_NEXT, "dlvsym", version);
+    void* found_dlsym = nullptr;
+    void* found_dlvsym = nullptr;
+    for (const char* file : {"libc.so.6", "libdl.so.2"}) {  // libdl: glibc before 2.34
+        if (found_dlsym == nullptr)
+            found_dlsym = keepgraph::trace::find_symbol_in(file, "dlsym");
+        if (found_dlvsym == nullptr)
+            found_dlvsym = keepgraph::trace::find_symbol_in(file, "dlvsym");
     }
-    __atomic_store_n(&keepgraph_real_dlvsym, dlvsym_found, __ATOMIC_RELEASE);
-    __atomic_store_n(&keepgraph_real_dlsym, dlsym_found, __ATOMIC_RELEASE);
+    __atomic_store_n(&keepgraph_real_dlvsym, found_dlvsym, __ATOMIC_RELEASE);
+    __atomic_store_n(&keepgraph_real_dlsym, found_dlsym, __ATOMIC_RELEASE);
 }
 
 void* keepgraph_dlsym(void* handle, const char* name) { return swap(name, real_dlsym(handle, name)); }

@@ -141,10 +141,17 @@ struct FindRequest {
     const char* name;
     std::uint32_t hash;
     void* found;
+    const char* file = nullptr;  // only the object of this file name
 };
 
 int find_in_object(dl_phdr_info* info, std::size_t, void* data) {
     auto& request = *static_cast<FindRequest*>(data);
+    if (request.file != nullptr) {
+        const char* const slash = info->dlpi_name != nullptr ? std::strrchr(info->dlpi_name, '/') : nullptr;
+        if (slash == nullptr || std::strcmp(slash + 1, request.file) != 0) {
+            return 0;
+        }
+    }
     const SymbolTable table = symbol_table_of(*info);
     if (!table.usable()) {
         return 0;
@@ -220,6 +227,12 @@ int nearest_in_object(dl_phdr_info* info, std::size_t, void* data) {
 
 void* find_symbol(const char* name) noexcept {
     FindRequest request{name, gnu_hash_of(name), nullptr};
+    dl_iterate_phdr(find_in_object, &request);
+    return request.found;
+}
+
+void* find_symbol_in(const char* file, const char* name) noexcept {
+    FindRequest request{name, gnu_hash_of(name), nullptr, file};
     dl_iterate_phdr(find_in_object, &request);
     return request.found;
 }
