@@ -120,17 +120,15 @@ struct Pair {
     Pair() {
         node = first.fill(buffer, 1);
         second.fill(buffer, 2);
-        exec.emplace(first);
+        holder = std::make_unique<Exec>(first);
+        exec = *holder;
     }
     Buffer buffer;
     Graph first, second;
     CUgraphNode node = nullptr;
-    struct Holder {
-        std::unique_ptr<Exec> value;
-        void emplace(CUgraph graph) { value = std::make_unique<Exec>(graph); }
-        operator CUgraphExec() const { return *value; }
-        CUresult run() const { return value->run(); }
-    } exec;
+    std::unique_ptr<Exec> holder;
+    CUgraphExec exec = nullptr;
+    CUresult run() const { return holder->run(); }
 };
 
 CUresult update_v1(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResult* result, bool* error_node) {
@@ -156,7 +154,7 @@ void update_succeeds(Out& out, Update update) {
     out("code", update(pair.exec, pair.second, &result, &error_node));
     out("result", result);
     out("error_node", error_node);
-    out("run", pair.exec.run());
+    out("run", pair.run());
     out("value", static_cast<long long>(pair.buffer.first()));
 }
 
@@ -179,7 +177,7 @@ void update_fails(Out& out, Update update) {
     question("one_node_more", pair.second);
     Graph none;
     question("no_nodes", none);
-    out("run", pair.exec.run());
+    out("run", pair.run());
     out("value", static_cast<long long>(pair.buffer.first()));
 }
 
@@ -194,8 +192,8 @@ PROBE("cuGraphExecKernelNodeSetParams.success") {
     Pair pair;
     FillParams fill(pair.buffer, 7);
     const auto params = kernel_params_v1(kernel("kg_fill"), fill.pointers);
-    out("code", CU(cuGraphExecKernelNodeSetParams)(static_cast<CUgraphExec>(pair.exec), pair.node, &params));
-    out("run", pair.exec.run());
+    out("code", CU(cuGraphExecKernelNodeSetParams)(pair.exec, pair.node, &params));
+    out("run", pair.run());
     out("value", static_cast<long long>(pair.buffer.first()));
 }
 PROBE("cuGraphExecKernelNodeSetParams.error") {
@@ -204,14 +202,14 @@ PROBE("cuGraphExecKernelNodeSetParams.error") {
     auto params = kernel_params_v1(kernel("kg_fill"), fill.pointers);
     out("no_exec", CU(cuGraphExecKernelNodeSetParams)(no_exec, pair.node, &params));
     params.gridDimX = 0;
-    out("no_grid", CU(cuGraphExecKernelNodeSetParams)(static_cast<CUgraphExec>(pair.exec), pair.node, &params));
+    out("no_grid", CU(cuGraphExecKernelNodeSetParams)(pair.exec, pair.node, &params));
 }
 PROBE("cuGraphExecKernelNodeSetParams_v2.success") {
     Pair pair;
     FillParams fill(pair.buffer, 7);
     const auto params = kernel_params(kernel("kg_fill"), fill.pointers);
-    out("code", CU(cuGraphExecKernelNodeSetParams_v2)(static_cast<CUgraphExec>(pair.exec), pair.node, &params));
-    out("run", pair.exec.run());
+    out("code", CU(cuGraphExecKernelNodeSetParams_v2)(pair.exec, pair.node, &params));
+    out("run", pair.run());
     out("value", static_cast<long long>(pair.buffer.first()));
 }
 PROBE("cuGraphExecKernelNodeSetParams_v2.error") {
@@ -220,8 +218,8 @@ PROBE("cuGraphExecKernelNodeSetParams_v2.error") {
     auto params = kernel_params(kernel("kg_fill"), fill.pointers);
     out("no_exec", CU(cuGraphExecKernelNodeSetParams_v2)(no_exec, pair.node, &params));
     params.gridDimX = 0;
-    out("no_grid", CU(cuGraphExecKernelNodeSetParams_v2)(static_cast<CUgraphExec>(pair.exec), pair.node, &params));
-    out("run", pair.exec.run());
+    out("no_grid", CU(cuGraphExecKernelNodeSetParams_v2)(pair.exec, pair.node, &params));
+    out("run", pair.run());
     out("value", static_cast<long long>(pair.buffer.first()));
 }
 
@@ -288,8 +286,8 @@ PROBE("cuGraphExecNodeSetParams.success") {
     Pair pair;
     FillParams fill(pair.buffer, 7);
     auto params = fill_node(fill);
-    out("code", CU(cuGraphExecNodeSetParams)(static_cast<CUgraphExec>(pair.exec), pair.node, &params));
-    out("run", pair.exec.run());
+    out("code", CU(cuGraphExecNodeSetParams)(pair.exec, pair.node, &params));
+    out("run", pair.run());
     out("value", static_cast<long long>(pair.buffer.first()));
 }
 PROBE("cuGraphExecNodeSetParams.error") {
@@ -298,7 +296,7 @@ PROBE("cuGraphExecNodeSetParams.error") {
     auto params = fill_node(fill);
     out("no_exec", CU(cuGraphExecNodeSetParams)(no_exec, pair.node, &params));
     params.kernel.gridDimX = 0;
-    out("no_grid", CU(cuGraphExecNodeSetParams)(static_cast<CUgraphExec>(pair.exec), pair.node, &params));
+    out("no_grid", CU(cuGraphExecNodeSetParams)(pair.exec, pair.node, &params));
 }
 
 PROBE("cuGraphExecChildGraphNodeSetParams.success") {
@@ -325,14 +323,14 @@ PROBE("cuGraphExecChildGraphNodeSetParams.error") {
 
 PROBE("cuGraphNodeSetEnabled.success") {
     Pair pair;
-    out("off", CU(cuGraphNodeSetEnabled)(static_cast<CUgraphExec>(pair.exec), pair.node, 0u));
-    out("run", pair.exec.run());
+    out("off", CU(cuGraphNodeSetEnabled)(pair.exec, pair.node, 0u));
+    out("run", pair.run());
     out("value", static_cast<long long>(pair.buffer.first()));
     unsigned enabled = 9;
-    out("get", CU(cuGraphNodeGetEnabled)(static_cast<CUgraphExec>(pair.exec), pair.node, &enabled));
+    out("get", CU(cuGraphNodeGetEnabled)(pair.exec, pair.node, &enabled));
     out("enabled", enabled);
-    out("on", CU(cuGraphNodeSetEnabled)(static_cast<CUgraphExec>(pair.exec), pair.node, 1u));
-    out("run", pair.exec.run());
+    out("on", CU(cuGraphNodeSetEnabled)(pair.exec, pair.node, 1u));
+    out("run", pair.run());
     out("value", static_cast<long long>(pair.buffer.first()));
 }
 PROBE("cuGraphNodeSetEnabled.error") {

@@ -153,7 +153,6 @@ PROBE("cuMemMap.error") {
     out("too_large", CU(cuMemMap)(v.start, 2 * v.size, size_t{0}, v.handle, 0ull));
     MUST(CU(cuMemMap)(v.start, v.size, size_t{0}, v.handle, 0ull));
     out("twice", CU(cuMemMap)(v.start, v.size, size_t{0}, v.handle, 0ull));
-    out("reserved_in_use", CU(cuMemAddressFree)(v.start, v.size));
     MUST(CU(cuMemUnmap)(v.start, v.size));
 }
 PROBE("cuMemUnmap.success") {
@@ -164,8 +163,6 @@ PROBE("cuMemUnmap.success") {
 PROBE("cuMemUnmap.error") {
     const Virtual v;
     out("not_mapped", CU(cuMemUnmap)(v.start, v.size));
-    const Buffer buffer;
-    out("of_cuMemAlloc", CU(cuMemUnmap)(static_cast<CUdeviceptr>(buffer), v.size));
 }
 PROBE("cuMemFree_v2.success") {
     CUdeviceptr p = 0;

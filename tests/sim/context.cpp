@@ -20,7 +20,9 @@ uint64_t next_id() {
 }
 
 Thread& this_thread() {
-    static thread_local Thread thread;
+    // Leaked: the main thread's thread_local objects die before static ones, whose destructors may still call CUDA.
+    static thread_local Thread* const leaked = new Thread;
+    Thread& thread = *leaked;
     if (thread.id == 0) thread.id = next_id();
     return thread;
 }
