@@ -2,6 +2,7 @@
 // Replays: what goes wrong silently, what survives the template, and updates.
 //
 // Freed inputs are small cuMemAlloc blocks alone: the driver keeps their page, so a GPU survives these probes.
+#include <atomic>
 #include <ctime>
 #include <memory>
 
@@ -225,7 +226,7 @@ PROBE("replay.upload") {
     out("are", static_cast<long long>(flags));
 }
 PROBE("replay.user_objects") {
-    static int destroyed;
+    static std::atomic<int> destroyed;
     destroyed = 0;
     CUuserObject object = nullptr;
     out("create", CU(cuUserObjectCreate)(&object, nullptr, static_cast<CUhostFn>([](void*) { ++destroyed; }), 1u, 1u));

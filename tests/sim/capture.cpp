@@ -248,7 +248,7 @@ CUresult submit(CUstream handle, Work work) {
 
 CUresult join(Stream* stream, const Event* event) {
     if (event->capture == nullptr) {
-        if (stream->capture == nullptr) return CUDA_SUCCESS;
+        if (stream->capture == nullptr || !event->recorded) return CUDA_SUCCESS;
         // Work outside of the capture cannot be waited for by a node.
         invalidate(*stream->capture);
         return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
