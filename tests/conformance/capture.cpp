@@ -122,6 +122,18 @@ PROBE("capture_life.captured_event") {
     out("record_again", record(event, b));
     out("synchronize_again", CU(cuEventSynchronize)(static_cast<CUevent>(event)));
 }
+PROBE("capture_life.captured_event_after_a_good_end") {
+    const Stream a, b;
+    const Event event;
+    const Buffer x;
+    begin(a, CU_STREAM_CAPTURE_MODE_RELAXED);
+    MUST(launch_fill(a, x, 1));
+    MUST(record(event, a));
+    out("end", end(a));
+    out("query", CU(cuEventQuery)(static_cast<CUevent>(event)));
+    out("wait", wait(b, event));
+    out("status", status_of(b));
+}
 PROBE("capture_life.two_captures_meet") {
     const Stream a, b;
     const Event event;
@@ -201,8 +213,6 @@ PROBE("capture_life.info") {
     MUST(CU(cuStreamGetCaptureInfo)(static_cast<CUstream>(stream), &status, &again));
     out("other_id", id != again);
     out("end", end(stream));
-    out("null", CU(cuStreamGetCaptureInfo)(static_cast<CUstream>(stream), nullptr, nullptr));
-    out("null_status", CU(cuStreamIsCapturing)(static_cast<CUstream>(stream), nullptr));
 }
 PROBE("capture_life.update_dependencies") {
     const Stream stream;
@@ -234,7 +244,6 @@ PROBE("capture_life.exchange_mode") {
     out("was", mode);
     mode = static_cast<CUstreamCaptureMode>(5);
     out("bad", CU(cuThreadExchangeStreamCaptureMode)(&mode));
-    out("null", CU(cuThreadExchangeStreamCaptureMode)(nullptr));
     mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
     out("back", CU(cuThreadExchangeStreamCaptureMode)(&mode));
     out("was", mode);

@@ -16,6 +16,9 @@ struct Victims {
         MUST(CU(cuEventRecord)(static_cast<CUevent>(event), static_cast<CUstream>(other)));
         MUST(CU(cuStreamSynchronize)(static_cast<CUstream>(other)));
         graph.fill(buffer, 1);
+        MUST(CU(cuModuleLoadData)(&module, static_cast<const void*>(ptx)));
+        MUST(CU(cuGraphCreate)(&spare, 0u));
+        MUST(CU(cuStreamCreate)(&spare_stream, 1u));
         MUST(CU(cuGraphInstantiateWithFlags)(&exec, static_cast<CUgraph>(graph), 0ull));
     }
     ~Victims() {
@@ -23,6 +26,9 @@ struct Victims {
         if (async != 0) CU(cuMemFreeAsync)(async, static_cast<CUstream>(other));
         if (pinned != nullptr) CU(cuMemFreeHost)(pinned);
         if (exec != nullptr) CU(cuGraphExecDestroy)(exec);
+        if (module != nullptr) CU(cuModuleUnload)(module);
+        if (spare != nullptr) CU(cuGraphDestroy)(spare);
+        if (spare_stream != nullptr) CU(cuStreamDestroy_v2)(spare_stream);
     }
 
     CUdeviceptr device = 0, async = 0;
@@ -32,6 +38,9 @@ struct Victims {
     Event event;
     Graph graph;
     CUgraphExec exec = nullptr;
+    CUmodule module = nullptr;
+    CUgraph spare = nullptr;
+    CUstream spare_stream = nullptr;
     alignas(4096) char plain[8192] = {};
     float host[64] = {};
 };
@@ -134,11 +143,14 @@ const Question questions[] = {
      }},
     {"cuModuleLoadData",
      [](Victims&) {
+         // Left loaded: the unload is a question of its own.
          CUmodule module = nullptr;
-         const CUresult code = CU(cuModuleLoadData)(&module, static_cast<const void*>(ptx));
-         if (code == CUDA_SUCCESS) CU(cuModuleUnload)(module);
-         return code;
+         return CU(cuModuleLoadData)(&module, static_cast<const void*>(ptx));
      }},
+    {"cuModuleUnload", [](Victims& v) { return gone(v.module, CU(cuModuleUnload)(v.module)); }},
+    {"cuGraphDestroy", [](Victims& v) { return gone(v.spare, CU(cuGraphDestroy)(v.spare)); }},
+    {"cuStreamDestroy",
+     [](Victims& v) { return gone(v.spare_stream, CU(cuStreamDestroy_v2)(v.spare_stream)); }},
     {"cuGraphInstantiate",
      [](Victims& v) {
          CUgraphExec exec = nullptr;

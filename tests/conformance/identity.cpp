@@ -184,7 +184,6 @@ PROBE("identity.strangers") {
     out("zero", identity(0).code);
     out("small", identity(4096).code);
     out("high", identity(0x7fffffffff000000ull).code);
-    out("null_data", CU(cuPointerGetAttribute)(nullptr, CU_POINTER_ATTRIBUTE_BUFFER_ID, CUdeviceptr{0}));
     const Buffer buffer;
     unsigned long long value = 0;
     out("no_attribute", CU(cuPointerGetAttribute)(static_cast<void*>(&value), static_cast<CUpointer_attribute>(0),

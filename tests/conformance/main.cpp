@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs probes and prints a line for each. Exit: 0; 1 when a row of symbols.def lacks a probe of each kind, or the
-// context was lost; 2 for wrong arguments; 77 (skipped, for test runners) without a driver or a device.
+// Runs probes and prints a line for each. Exit: 0; 1 when a row of symbols.def lacks a probe of each kind, a probe broke its
+// promise or killed the process; 2 for wrong arguments; 77 (skipped, for test runners) without a driver or a device.
 #include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -91,29 +94,77 @@ bool start() {
     return true;
 }
 
-int run_all(const std::string& filter) {
-    if (!check_rows()) return 1;
-    if (!start()) return 77;
-    int result = 0;
-    for (const Probe& probe : probes()) {
-        if (probe.name.find(filter) == std::string::npos) continue;
+/// Where the runner is, seen by the process that watches it.
+struct Progress {
+    size_t next;     // the first probe that was not begun yet
+    int result;      // 1: a promise was broken
+};
+
+enum Verdict { finished = 0, spoilt = 3, no_driver = 77 };
+
+/// Runs probes from progress->next on. Ends early, with `spoilt`, when a probe left something behind that the next one would
+/// take for its own: a fresh process goes on then.
+int run_from(const std::vector<const Probe*>& chosen, Progress* progress) {
+    if (!start()) return no_driver;
+    while (progress->next < chosen.size()) {
+        const Probe& probe = *chosen[progress->next++];
+        alarm(60);
         const std::string text = run_one(probe);
         std::printf("%s:%s\n", probe.name.c_str(), text.c_str());
         std::fflush(stdout);
         if (!keeps_its_promise(probe)) {
             std::fprintf(stderr, "conformance: %s does not do what its name says\n", probe.name.c_str());
-            result = 1;
+            progress->result = 1;
         }
-        // What a probe leaves behind must not be the next one's result.
         CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
         CU(cuThreadExchangeStreamCaptureMode)(&mode);
         CU(cuCtxSetCurrent)(primary());
         if (const CUresult code = CU(cuCtxSynchronize)(); code != CUDA_SUCCESS) {
-            std::fprintf(stderr, "conformance: after %s the context gives %d, stopping\n", probe.name.c_str(), code);
-            return 1;
+            std::fprintf(stderr, "conformance: after %s the context gives %d, going on in a new process\n",
+                         probe.name.c_str(), code);
+            return spoilt;
         }
     }
-    return result;
+    return finished;
+}
+
+/// The driver may crash in a probe (it follows some null pointers), or hang: the probes run in a child, and one that dies costs
+/// its own line only. The library is first opened in the child, since CUDA does not survive a fork.
+int run_all(const std::string& filter) {
+    if (!check_rows()) return 1;
+    std::vector<const Probe*> chosen;
+    for (const Probe& probe : probes()) {
+        if (probe.name.find(filter) != std::string::npos) chosen.push_back(&probe);
+    }
+    auto* progress = static_cast<Progress*>(
+        mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    if (progress == MAP_FAILED) return 1;
+    *progress = {0, 0};
+    while (progress->next < chosen.size()) {
+        const size_t before = progress->next;
+        const pid_t child = fork();
+        if (child == 0) {
+            int verdict = 1;
+            try {
+                verdict = run_from(chosen, progress);
+            } catch (const std::exception& failed) {
+                std::fprintf(stderr, "conformance: %s\n", failed.what());
+            }
+            // No exit handlers: what a spoilt context does in them is nobody's question.
+            _exit(verdict);
+        }
+        int status = 0;
+        if (child < 0 || waitpid(child, &status, 0) != child) return 1;
+        if (WIFSIGNALED(status)) {
+            if (progress->next == before) return 1;  // died before the first probe
+            std::printf("%s: signal=%d\n", chosen[progress->next - 1]->name.c_str(), WTERMSIG(status));
+            std::fflush(stdout);
+            progress->result = 1;
+        } else if (WEXITSTATUS(status) != finished && WEXITSTATUS(status) != spoilt) {
+            return WEXITSTATUS(status);
+        }
+    }
+    return progress->result;
 }
 
 }  // namespace

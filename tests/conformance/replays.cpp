@@ -220,7 +220,6 @@ PROBE("replay.upload") {
     const Exec exec(graph);
     const Stream stream;
     out("upload", CU(cuGraphUpload)(static_cast<CUgraphExec>(exec), static_cast<CUstream>(stream)));
-    out("null", CU(cuGraphUpload)(nullptr, static_cast<CUstream>(stream)));
     cuuint64_t flags = 9;
     out("flags", CU(cuGraphExecGetFlags)(static_cast<CUgraphExec>(exec), &flags));
     out("are", static_cast<long long>(flags));

@@ -14,8 +14,6 @@ PROBE("cuGetProcAddress.success") {
 }
 PROBE("cuGetProcAddress.error") {
     void* found = nullptr;
-    out("null_symbol", CU(cuGetProcAddress)(nullptr, &found, 13000, 0));
-    out("null_out", CU(cuGetProcAddress)("cuInit", nullptr, 13000, 0));
     out("flags", CU(cuGetProcAddress)("cuInit", &found, 13000, 64));
 }
 
@@ -32,8 +30,6 @@ PROBE("cuGetProcAddress_v2.success") {
 PROBE("cuGetProcAddress_v2.error") {
     void* found = nullptr;
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
-    out("null_symbol", CU(cuGetProcAddress_v2)(nullptr, &found, 13000, 0, &status));
-    out("null_out", CU(cuGetProcAddress_v2)("cuInit", nullptr, 13000, 0, &status));
     out("flags", CU(cuGetProcAddress_v2)("cuInit", &found, 13000, 64, &status));
 }
 

@@ -46,7 +46,6 @@ PROBE("cuMemAlloc_v2.success") {
 PROBE("cuMemAlloc_v2.error") {
     CUdeviceptr p = 0;
     out("zero", CU(cuMemAlloc_v2)(&p, size_t{0}));
-    out("null", CU(cuMemAlloc_v2)(nullptr, size_t{256}));
     out("too_much", CU(cuMemAlloc_v2)(&p, too_much));
 }
 PROBE("cuMemAllocPitch_v2.success") {
@@ -59,7 +58,6 @@ PROBE("cuMemAllocPitch_v2.success") {
 PROBE("cuMemAllocPitch_v2.error") {
     CUdeviceptr p = 0;
     size_t pitch = 0;
-    out("null", CU(cuMemAllocPitch_v2)(nullptr, &pitch, size_t{100}, size_t{4}, 4u));
     out("no_width", CU(cuMemAllocPitch_v2)(&p, &pitch, size_t{0}, size_t{4}, 4u));
     out("element", CU(cuMemAllocPitch_v2)(&p, &pitch, size_t{100}, size_t{4}, 3u));
     if (p != 0) CU(cuMemFree_v2)(p);
@@ -73,7 +71,6 @@ PROBE("cuMemAllocManaged.error") {
     CUdeviceptr p = 0;
     out("zero", CU(cuMemAllocManaged)(&p, size_t{0}, static_cast<unsigned>(CU_MEM_ATTACH_GLOBAL)));
     out("flags", CU(cuMemAllocManaged)(&p, size_t{256}, 77u));
-    out("null", CU(cuMemAllocManaged)(nullptr, size_t{256}, static_cast<unsigned>(CU_MEM_ATTACH_GLOBAL)));
 }
 
 #define ASYNC(suffix)                                                                          \
@@ -84,8 +81,7 @@ PROBE("cuMemAllocManaged.error") {
     }                                                                                          \
     PROBE("cuMemAllocAsync" #suffix ".error") {                                                \
         CUdeviceptr p = 0;                                                                     \
-        out("null", CU(cuMemAllocAsync##suffix)(nullptr, size_t{256}, default_stream));        \
-        out("too_much", CU(cuMemAllocAsync##suffix)(&p, too_much, default_stream));            \
+            out("too_much", CU(cuMemAllocAsync##suffix)(&p, too_much, default_stream));            \
     }                                                                                          \
     PROBE("cuMemAllocFromPoolAsync" #suffix ".success") {                                      \
         CUdeviceptr p = 0;                                                                     \
@@ -96,8 +92,7 @@ PROBE("cuMemAllocManaged.error") {
     PROBE("cuMemAllocFromPoolAsync" #suffix ".error") {                                        \
         CUdeviceptr p = 0;                                                                     \
         const CUmemoryPool pool = default_pool();                                              \
-        out("null", CU(cuMemAllocFromPoolAsync##suffix)(nullptr, size_t{256}, pool, default_stream)); \
-        out("too_much", CU(cuMemAllocFromPoolAsync##suffix)(&p, too_much, pool, default_stream)); \
+            out("too_much", CU(cuMemAllocFromPoolAsync##suffix)(&p, too_much, pool, default_stream)); \
     }                                                                                          \
     PROBE("cuMemFreeAsync" #suffix ".success") {                                               \
         CUdeviceptr p = 0;                                                                     \
@@ -128,7 +123,6 @@ PROBE("cuMemAllocHost_v2.success") {
 PROBE("cuMemAllocHost_v2.error") {
     void* p = nullptr;
     out("zero", CU(cuMemAllocHost_v2)(&p, size_t{0}));
-    out("null", CU(cuMemAllocHost_v2)(nullptr, size_t{256}));
 }
 PROBE("cuMemHostAlloc.success") {
     void* p = nullptr;
@@ -139,7 +133,6 @@ PROBE("cuMemHostAlloc.error") {
     void* p = nullptr;
     out("flags", CU(cuMemHostAlloc)(&p, size_t{256}, 0xff00u));
     out("zero", CU(cuMemHostAlloc)(&p, size_t{0}, 0u));
-    out("null", CU(cuMemHostAlloc)(nullptr, size_t{256}, 0u));
 }
 PROBE("cuMemMap.success") {
     const Virtual v;
@@ -189,7 +182,6 @@ PROBE("cuMemFreeHost.success") {
 PROBE("cuMemFreeHost.error") {
     int not_ours = 0;
     out("host", CU(cuMemFreeHost)(static_cast<void*>(&not_ours)));
-    out("null", CU(cuMemFreeHost)(nullptr));
     const Buffer buffer;
     out("device", CU(cuMemFreeHost)(reinterpret_cast<void*>(static_cast<CUdeviceptr>(buffer))));
 }

@@ -254,8 +254,8 @@ CUresult join(Stream* stream, const Event* event) {
         return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
     }
     Capture& capture = *event->capture;
+    if (capture.invalidated) return capture.over ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (capture.over) return CUDA_ERROR_CAPTURED_EVENT;
-    if (capture.invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (stream->legacy) {
         invalidate(capture);
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "capture.h"
 #include "context.h"
 #include "function.h"
 
@@ -116,6 +117,7 @@ SIM_EXPORT CUresult cuModuleUnload(CUmodule handle) {
     const Locked lock;
     auto* module = find<Module>(handle);
     if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS) return code;
     destroy(module);
     return CUDA_SUCCESS;
 }
@@ -146,6 +148,7 @@ SIM_EXPORT CUresult cuLibraryUnload(CUlibrary handle) {
     const Locked lock;
     auto* library = find<Library>(handle);
     if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS) return code;
     for (Kernel* kernel : library->kernels) pool<Kernel>().give(kernel);
     destroy(library->module);
     pool<Library>().give(library);

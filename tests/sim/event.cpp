@@ -46,6 +46,7 @@ CUresult record_on(CUevent handle, CUstream stream_handle, unsigned flags) {
 CUresult observe(const Event* event) {
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     if (event->capture != nullptr) {
+        if (event->capture->invalidated) return CUDA_ERROR_INVALID_VALUE;
         if (!event->capture->over) invalidate(*event->capture);
         return CUDA_ERROR_CAPTURED_EVENT;
     }

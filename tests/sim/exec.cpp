@@ -41,6 +41,7 @@ CUresult instantiate(CUgraphExec* out, CUgraph handle, cuuint64_t flags) {
     SIM_CONTEXT(context);
     (void)context;
     const Locked lock;
+    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS) return code;
     auto* graph = find<Graph>(handle);
     if (graph == nullptr || (flags & ~known_flags) != 0 || graph->owner != nullptr) return CUDA_ERROR_INVALID_VALUE;
     const bool memory = has_memory_nodes(*graph);
@@ -185,6 +186,7 @@ SIM_EXPORT CUresult cuGraphExecDestroy(CUgraphExec handle) {
         const Locked lock;
         auto* exec = find<Exec>(handle);
         if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS) return code;
         // The template may have died, and its handle may be another one's by now.
         if (exec->source != nullptr && exec->source->id == exec->source_id) --exec->source->live_execs;
         let_go(exec->user_objects, &dead);

@@ -54,7 +54,8 @@ CUresult allocate_async(CUdeviceptr* out, size_t size, MemoryPool* from, CUstrea
         AllocWork alloc;
         alloc.context = context;
         alloc.params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-        alloc.params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, {context->device}};
+        alloc.params.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        alloc.params.poolProps.location.id = context->device;
         alloc.params.bytesize = size;
         alloc.params.dptr = take_addresses(size);
         if (alloc.params.dptr == 0) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -64,6 +65,7 @@ CUresult allocate_async(CUdeviceptr* out, size_t size, MemoryPool* from, CUstrea
         return capture_work(stream, work, &captured);
     }
     if (const CUresult code = check_legacy(stream); code != CUDA_SUCCESS) return code;
+    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS) return code;
     const CUdeviceptr start = allocate(size, Origin::stream_ordered, context);
     if (start == 0) return CUDA_ERROR_OUT_OF_MEMORY;
     const_cast<Block*>(block_starting_at(start))->pool = from;
@@ -86,6 +88,7 @@ CUresult free_async(CUdeviceptr dptr, CUstream handle) {
         return capture_work(stream, work, &captured);
     }
     if (const CUresult code = check_legacy(stream); code != CUDA_SUCCESS) return code;
+    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS) return code;
     const Block* block = block_starting_at(dptr);
     if (block == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (block->origin == Origin::graph) {
