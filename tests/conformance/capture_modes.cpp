@@ -22,13 +22,20 @@ struct Victims {
         MUST(CU(cuGraphInstantiateWithFlags)(&exec, static_cast<CUgraph>(graph), 0ull));
     }
     ~Victims() {
-        if (device != 0) CU(cuMemFree_v2)(device);
-        if (async != 0) CU(cuMemFreeAsync)(async, static_cast<CUstream>(other));
-        if (pinned != nullptr) CU(cuMemFreeHost)(pinned);
-        if (exec != nullptr) CU(cuGraphExecDestroy)(exec);
-        if (module != nullptr) CU(cuModuleUnload)(module);
-        if (spare != nullptr) CU(cuGraphDestroy)(spare);
-        if (spare_stream != nullptr) CU(cuStreamDestroy_v2)(spare_stream);
+        if (device != 0)
+            CU(cuMemFree_v2)(device);
+        if (async != 0)
+            CU(cuMemFreeAsync)(async, static_cast<CUstream>(other));
+        if (pinned != nullptr)
+            CU(cuMemFreeHost)(pinned);
+        if (exec != nullptr)
+            CU(cuGraphExecDestroy)(exec);
+        if (module != nullptr)
+            CU(cuModuleUnload)(module);
+        if (spare != nullptr)
+            CU(cuGraphDestroy)(spare);
+        if (spare_stream != nullptr)
+            CU(cuStreamDestroy_v2)(spare_stream);
     }
 
     CUdeviceptr device = 0, async = 0;
@@ -48,7 +55,8 @@ struct Victims {
 /// A handle that the call took away is not given back again.
 template <class Handle>
 CUresult gone(Handle& handle, CUresult code) {
-    if (code == CUDA_SUCCESS) handle = Handle{};
+    if (code == CUDA_SUCCESS)
+        handle = Handle{};
     return code;
 }
 
@@ -57,21 +65,25 @@ struct Question {
     CUresult (*ask)(Victims&);
 };
 
-CUstream other(Victims& v) { return v.other; }
+CUstream other(Victims& v) {
+    return v.other;
+}
 
 const Question questions[] = {
     {"cuMemAlloc",
      [](Victims&) {
          CUdeviceptr p = 0;
          const CUresult code = CU(cuMemAlloc_v2)(&p, size_t{256});
-         if (code == CUDA_SUCCESS) CU(cuMemFree_v2)(p);
+         if (code == CUDA_SUCCESS)
+             CU(cuMemFree_v2)(p);
          return code;
      }},
     {"cuMemAllocManaged",
      [](Victims&) {
          CUdeviceptr p = 0;
          const CUresult code = CU(cuMemAllocManaged)(&p, size_t{256}, 1u);
-         if (code == CUDA_SUCCESS) CU(cuMemFree_v2)(p);
+         if (code == CUDA_SUCCESS)
+             CU(cuMemFree_v2)(p);
          return code;
      }},
     {"cuMemFree", [](Victims& v) { return gone(v.device, CU(cuMemFree_v2)(v.device)); }},
@@ -79,14 +91,16 @@ const Question questions[] = {
      [](Victims&) {
          void* p = nullptr;
          const CUresult code = CU(cuMemHostAlloc)(&p, size_t{256}, 0u);
-         if (code == CUDA_SUCCESS) CU(cuMemFreeHost)(p);
+         if (code == CUDA_SUCCESS)
+             CU(cuMemFreeHost)(p);
          return code;
      }},
     {"cuMemFreeHost", [](Victims& v) { return gone(v.pinned, CU(cuMemFreeHost)(v.pinned)); }},
     {"cuMemHostRegister",
      [](Victims& v) {
          const CUresult code = CU(cuMemHostRegister_v2)(static_cast<void*>(v.plain), size_t{4096}, 0u);
-         if (code == CUDA_SUCCESS) CU(cuMemHostUnregister)(static_cast<void*>(v.plain));
+         if (code == CUDA_SUCCESS)
+             CU(cuMemHostUnregister)(static_cast<void*>(v.plain));
          return code;
      }},
     {"cuMemGetInfo",
@@ -98,19 +112,23 @@ const Question questions[] = {
      [](Victims& v) {
          CUdeviceptr p = 0;
          const CUresult code = CU(cuMemAllocAsync)(&p, size_t{256}, other(v));
-         if (code == CUDA_SUCCESS) CU(cuMemFreeAsync)(p, other(v));
+         if (code == CUDA_SUCCESS)
+             CU(cuMemFreeAsync)(p, other(v));
          return code;
      }},
     {"cuMemFreeAsync_other_stream", [](Victims& v) { return gone(v.async, CU(cuMemFreeAsync)(v.async, other(v))); }},
     {"cuMemcpyDtoH",
-     [](Victims& v) { return CU(cuMemcpyDtoH_v2)(static_cast<void*>(v.host), static_cast<CUdeviceptr>(v.buffer), size_t{256}); }},
+     [](Victims& v) {
+         return CU(cuMemcpyDtoH_v2)(static_cast<void*>(v.host), static_cast<CUdeviceptr>(v.buffer), size_t{256});
+     }},
     {"cuMemcpyHtoD",
      [](Victims& v) {
          return CU(cuMemcpyHtoD_v2)(static_cast<CUdeviceptr>(v.buffer), static_cast<const void*>(v.host), size_t{256});
      }},
     {"cuMemcpyHtoDAsync_other_stream",
      [](Victims& v) {
-         return CU(cuMemcpyHtoDAsync_v2)(static_cast<CUdeviceptr>(v.buffer), static_cast<const void*>(v.host), size_t{256}, other(v));
+         return CU(cuMemcpyHtoDAsync_v2)(static_cast<CUdeviceptr>(v.buffer), static_cast<const void*>(v.host),
+                                         size_t{256}, other(v));
      }},
     {"cuLaunchKernel_other_stream", [](Victims& v) { return launch_fill(other(v), v.buffer, 1); }},
     {"cuLaunchKernel_legacy", [](Victims& v) { return launch_fill(nullptr, v.buffer, 1); }},
@@ -126,14 +144,16 @@ const Question questions[] = {
      [](Victims&) {
          CUevent event = nullptr;
          const CUresult code = CU(cuEventCreate)(&event, 0u);
-         if (code == CUDA_SUCCESS) CU(cuEventDestroy_v2)(event);
+         if (code == CUDA_SUCCESS)
+             CU(cuEventDestroy_v2)(event);
          return code;
      }},
     {"cuStreamCreate",
      [](Victims&) {
          CUstream stream = nullptr;
          const CUresult code = CU(cuStreamCreate)(&stream, 1u);
-         if (code == CUDA_SUCCESS) CU(cuStreamDestroy_v2)(stream);
+         if (code == CUDA_SUCCESS)
+             CU(cuStreamDestroy_v2)(stream);
          return code;
      }},
     {"cuStreamBeginCapture_other_stream",
@@ -149,13 +169,13 @@ const Question questions[] = {
      }},
     {"cuModuleUnload", [](Victims& v) { return gone(v.module, CU(cuModuleUnload)(v.module)); }},
     {"cuGraphDestroy", [](Victims& v) { return gone(v.spare, CU(cuGraphDestroy)(v.spare)); }},
-    {"cuStreamDestroy",
-     [](Victims& v) { return gone(v.spare_stream, CU(cuStreamDestroy_v2)(v.spare_stream)); }},
+    {"cuStreamDestroy", [](Victims& v) { return gone(v.spare_stream, CU(cuStreamDestroy_v2)(v.spare_stream)); }},
     {"cuGraphInstantiate",
      [](Victims& v) {
          CUgraphExec exec = nullptr;
          const CUresult code = CU(cuGraphInstantiateWithFlags)(&exec, static_cast<CUgraph>(v.graph), 0ull);
-         if (code == CUDA_SUCCESS) CU(cuGraphExecDestroy)(exec);
+         if (code == CUDA_SUCCESS)
+             CU(cuGraphExecDestroy)(exec);
          return code;
      }},
     {"cuGraphLaunch_other_stream", [](Victims& v) { return CU(cuGraphLaunch)(v.exec, other(v)); }},
@@ -211,7 +231,9 @@ const bool registered = [] {
                     answer(out, question, static_cast<CUstreamCaptureMode>(mode), who, CU_STREAM_NON_BLOCKING);
                 });
                 const std::string_view asked = question.name;
-                if (asked != "cuLaunchKernel_legacy" && asked != "cuStreamSynchronize_legacy" && asked != "cuMemcpyDtoH") continue;
+                if (asked != "cuLaunchKernel_legacy" && asked != "cuStreamSynchronize_legacy" &&
+                    asked != "cuMemcpyDtoH")
+                    continue;
                 Register(name + ".blocking", [&question, mode, who](Out& out) {
                     answer(out, question, static_cast<CUstreamCaptureMode>(mode), who, CU_STREAM_DEFAULT);
                 });

@@ -28,7 +28,8 @@ struct Call {
 
     template <class... Arguments>
     CUresult operator()(Arguments... arguments) const {
-        if (function == nullptr) throw Missing(symbol);
+        if (function == nullptr)
+            throw Missing(symbol);
         const CUresult code = function(arguments...);
         note(symbol, code);
         return code;
@@ -38,8 +39,8 @@ struct Call {
 }  // namespace conformance
 
 // The static variable belongs to the lambda, so there is one look-up per place of use.
-#define CU(symbol)                                                                                           \
-    ([] {                                                                                                    \
+#define CU(symbol)                                                                                         \
+    ([] {                                                                                                  \
         static const auto function = reinterpret_cast<decltype(&::symbol)>(conformance::look_up(#symbol)); \
-        return conformance::Call<decltype(&::symbol)>{#symbol, function};                                    \
+        return conformance::Call<decltype(&::symbol)>{#symbol, function};                                  \
     }())

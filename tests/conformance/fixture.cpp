@@ -10,7 +10,8 @@ namespace conformance {
 const char* const ptx = kg_kernels_ptx;
 
 void must(CUresult code, const char* step) {
-    if (code != CUDA_SUCCESS) throw std::runtime_error(std::string(step) + " gave " + std::to_string(code));
+    if (code != CUDA_SUCCESS)
+        throw std::runtime_error(std::string(step) + " gave " + std::to_string(code));
 }
 
 CUcontext primary() {
@@ -38,17 +39,26 @@ CUfunction kernel(const char* name) {
 }
 
 // Nothing is checked where objects die: a probe may have destroyed the handle's meaning on purpose.
-Stream::Stream(unsigned flags) { MUST(CU(cuStreamCreate)(&handle_, flags)); }
-Stream::~Stream() { CU(cuStreamDestroy_v2)(handle_); }
-Event::Event() { MUST(CU(cuEventCreate)(&handle_, CU_EVENT_DISABLE_TIMING)); }
-Event::~Event() { CU(cuEventDestroy_v2)(handle_); }
+Stream::Stream(unsigned flags) {
+    MUST(CU(cuStreamCreate)(&handle_, flags));
+}
+Stream::~Stream() {
+    CU(cuStreamDestroy_v2)(handle_);
+}
+Event::Event() {
+    MUST(CU(cuEventCreate)(&handle_, CU_EVENT_DISABLE_TIMING));
+}
+Event::~Event() {
+    CU(cuEventDestroy_v2)(handle_);
+}
 
 Buffer::Buffer(size_t count) : count_(count) {
     MUST(CU(cuMemAlloc_v2)(&address_, count * sizeof(float)));
     set(0);
 }
 Buffer::~Buffer() {
-    if (address_ != 0) CU(cuMemFree_v2)(address_);
+    if (address_ != 0)
+        CU(cuMemFree_v2)(address_);
 }
 void Buffer::free() {
     MUST(CU(cuMemFree_v2)(address_));
@@ -64,8 +74,12 @@ float Buffer::first() const {
     return value;
 }
 
-Graph::Graph() { MUST(CU(cuGraphCreate)(&handle_, 0u)); }
-Graph::~Graph() { CU(cuGraphDestroy)(handle_); }
+Graph::Graph() {
+    MUST(CU(cuGraphCreate)(&handle_, 0u));
+}
+Graph::~Graph() {
+    CU(cuGraphDestroy)(handle_);
+}
 
 CUgraphNode Graph::fill(CUdeviceptr out, float value, CUgraphNode after) {
     FillParams values(out, value);
@@ -110,8 +124,12 @@ CUgraphNode Graph::child(CUgraph graph) {
     return node;
 }
 
-Exec::Exec(CUgraph graph) { MUST(CU(cuGraphInstantiateWithFlags)(&handle_, graph, 0ull)); }
-Exec::~Exec() { CU(cuGraphExecDestroy)(handle_); }
+Exec::Exec(CUgraph graph) {
+    MUST(CU(cuGraphInstantiateWithFlags)(&handle_, graph, 0ull));
+}
+Exec::~Exec() {
+    CU(cuGraphExecDestroy)(handle_);
+}
 
 CUresult Exec::run() const {
     const Stream stream;
@@ -175,15 +193,19 @@ void on_other_thread(const std::function<void()>& run) {
             failed = error.what();
         }
     }).join();
-    if (!failed.empty()) throw std::runtime_error(failed);
+    if (!failed.empty())
+        throw std::runtime_error(failed);
 }
 
-void begin(CUstream stream, CUstreamCaptureMode mode) { MUST(CU(cuStreamBeginCapture_v2)(stream, mode)); }
+void begin(CUstream stream, CUstreamCaptureMode mode) {
+    MUST(CU(cuStreamBeginCapture_v2)(stream, mode));
+}
 
 CUresult end(CUstream stream) {
     CUgraph graph = nullptr;
     const CUresult code = CU(cuStreamEndCapture)(stream, &graph);
-    if (graph != nullptr) CU(cuGraphDestroy)(graph);
+    if (graph != nullptr)
+        CU(cuGraphDestroy)(graph);
     return code;
 }
 

@@ -133,6 +133,16 @@ PROBE("identity.virtual") {
     out("inside", identity(p + size / 2).id == first.id);
     out("behind", identity(p + size).code);
     describe(out, p, size, p);
+    CUresult code;
+    const auto range = attribute<size_t>(p, CU_POINTER_ATTRIBUTE_RANGE_SIZE, &code);
+    out("granules", static_cast<long long>(range / size));
+    CUmemAccessDesc access = {};
+    access.location = prop.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    out("set_access", CU(cuMemSetAccess)(p, size, static_cast<const CUmemAccessDesc*>(&access), size_t{1}));
+    attribute<CUdeviceptr>(p, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, &code);
+    out("device_pointer_then", code);
+    out("same_id_then", identity(p).id == first.id);
     MUST(CU(cuMemUnmap)(p, size));
     out("unmapped", identity(p).code);
     MUST(CU(cuMemMap)(p, size, size_t{0}, handle, 0ull));
@@ -188,8 +198,9 @@ PROBE("identity.strangers") {
     unsigned long long value = 0;
     out("no_attribute", CU(cuPointerGetAttribute)(static_cast<void*>(&value), static_cast<CUpointer_attribute>(0),
                                                   static_cast<CUdeviceptr>(buffer)));
-    out("unknown_attribute", CU(cuPointerGetAttribute)(static_cast<void*>(&value), static_cast<CUpointer_attribute>(999),
-                                                       static_cast<CUdeviceptr>(buffer)));
+    out("unknown_attribute",
+        CU(cuPointerGetAttribute)(static_cast<void*>(&value), static_cast<CUpointer_attribute>(999),
+                                  static_cast<CUdeviceptr>(buffer)));
 }
 PROBE("identity.many_attributes") {
     const Buffer buffer;
@@ -208,6 +219,8 @@ PROBE("identity.many_attributes") {
     out("size", static_cast<long long>(size));
     out("type", type);
     out("ordinal", ordinal);
+    id = start = size = type = 7;
+    ordinal = 7;
     out("stack", CU(cuPointerGetAttributes)(5u, which, data, reinterpret_cast<CUdeviceptr>(&local)));
     out("id", static_cast<long long>(id));
     out("start", static_cast<long long>(start));

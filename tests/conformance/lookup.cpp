@@ -60,12 +60,14 @@ constexpr int versions[] = {0, 2000, 3020, 10000, 11030, 12000, 12030, 13000, 99
 constexpr unsigned flags[] = {0, 1, 2, 3};
 
 std::string names_of(const std::string& base, const void* address) {
-    if (address == nullptr) return "null";
+    if (address == nullptr)
+        return "null";
     std::string all;
     for (const char* version : {"", "_v2", "_v3", "_v4", "WithFlags", "WithParams"}) {
         for (const char* suffix : {"", "_ptsz", "_ptds"}) {
             const std::string name = base + version + suffix;
-            if (look_up(name.c_str()) != address) continue;
+            if (look_up(name.c_str()) != address)
+                continue;
             all += (all.empty() ? "" : "=") + name;
         }
     }
@@ -75,14 +77,17 @@ std::string names_of(const std::string& base, const void* address) {
 const bool registered = [] {
     for (const char* name : names) {
         for (const unsigned flag : flags) {
-            Register(std::string("lookup.") + (*name != 0 ? name : "(empty)") + ".flags_" + std::to_string(flag), [=](Out& out) {
-                for (const int version : versions) {
-                    void* found = nullptr;
-                    auto status = static_cast<CUdriverProcAddressQueryResult>(9);
-                    const CUresult code = CU(cuGetProcAddress_v2)(name, &found, version, cuuint64_t{flag}, &status);
-                    out(std::to_string(version), std::to_string(code) + "/" + std::to_string(status) + "/" + names_of(name, found));
-                }
-            });
+            Register(std::string("lookup.") + (*name != 0 ? name : "(empty)") + ".flags_" + std::to_string(flag),
+                     [=](Out& out) {
+                         for (const int version : versions) {
+                             void* found = nullptr;
+                             auto status = static_cast<CUdriverProcAddressQueryResult>(9);
+                             const CUresult code =
+                                 CU(cuGetProcAddress_v2)(name, &found, version, cuuint64_t{flag}, &status);
+                             out(std::to_string(version),
+                                 std::to_string(code) + "/" + std::to_string(status) + "/" + names_of(name, found));
+                         }
+                     });
         }
     }
     return true;

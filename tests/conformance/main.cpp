@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs probes and prints a line for each. Exit: 0; 1 when a row of symbols.def lacks a probe of each kind, a probe broke its
-// promise or killed the process; 2 for wrong arguments; 77 (skipped, for test runners) without a driver or a device.
+// Runs probes and prints a line for each. Exit: 0; 1 when a row of symbols.def lacks a probe of each kind, a probe
+// broke its promise or killed the process; 2 for wrong arguments; 77 (skipped, for test runners) without a driver or a
+// device.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -55,7 +56,8 @@ std::string run_one(const Probe& probe) {
 bool keeps_its_promise(const Probe& probe) {
     for (const bool success : {true, false}) {
         const std::string_view kind = success ? ".success" : ".error";
-        if (!ends_with(probe.name, kind)) continue;
+        if (!ends_with(probe.name, kind))
+            continue;
         const Seen& seen = seen_in_this_probe[probe.name.substr(0, probe.name.size() - kind.size())];
         return success ? seen.success : seen.error;
     }
@@ -64,11 +66,13 @@ bool keeps_its_promise(const Probe& probe) {
 
 bool check_rows() {
     std::set<std::string> names;
-    for (const Probe& probe : probes()) names.insert(probe.name);
+    for (const Probe& probe : probes())
+        names.insert(probe.name);
     bool complete = true;
     for (const char* row : rows) {
         for (const char* kind : {".success", ".error"}) {
-            if (names.count(std::string(row) + kind) != 0) continue;
+            if (names.count(std::string(row) + kind) != 0)
+                continue;
             std::fprintf(stderr, "conformance: no probe %s%s, although symbols.def has this row\n", row, kind);
             complete = false;
         }
@@ -96,19 +100,20 @@ bool start() {
 
 /// Where the runner is, seen by the process that watches it.
 struct Progress {
-    size_t next;     // the first probe that was not begun yet
-    int result;      // 1: a promise was broken
+    size_t next;  // the first probe that was not begun yet
+    int result;   // 1: a promise was broken
 };
 
 enum Verdict { finished = 0, spoilt = 3, no_driver = 77 };
 
-/// Runs probes from progress->next on. Ends early, with `spoilt`, when a probe left something behind that the next one would
-/// take for its own: a fresh process goes on then.
+/// Runs probes from progress->next on. Ends early, with `spoilt`, when a probe left something behind that the next one
+/// would take for its own: a fresh process goes on then.
 int run_from(const std::vector<const Probe*>& chosen, Progress* progress) {
-    if (!start()) return no_driver;
+    if (!start())
+        return no_driver;
     while (progress->next < chosen.size()) {
         const Probe& probe = *chosen[progress->next++];
-        alarm(60);
+        alarm(20);
         const std::string text = run_one(probe);
         std::printf("%s:%s\n", probe.name.c_str(), text.c_str());
         std::fflush(stdout);
@@ -128,17 +133,20 @@ int run_from(const std::vector<const Probe*>& chosen, Progress* progress) {
     return finished;
 }
 
-/// The driver may crash in a probe (it follows some null pointers), or hang: the probes run in a child, and one that dies costs
-/// its own line only. The library is first opened in the child, since CUDA does not survive a fork.
+/// The driver may crash in a probe (it follows some null pointers), or hang: the probes run in a child, and one that
+/// dies costs its own line only. The library is first opened in the child, since CUDA does not survive a fork.
 int run_all(const std::string& filter) {
-    if (!check_rows()) return 1;
+    if (!check_rows())
+        return 1;
     std::vector<const Probe*> chosen;
     for (const Probe& probe : probes()) {
-        if (probe.name.find(filter) != std::string::npos) chosen.push_back(&probe);
+        if (probe.name.find(filter) != std::string::npos)
+            chosen.push_back(&probe);
     }
     auto* progress = static_cast<Progress*>(
         mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-    if (progress == MAP_FAILED) return 1;
+    if (progress == MAP_FAILED)
+        return 1;
     *progress = {0, 0};
     while (progress->next < chosen.size()) {
         const size_t before = progress->next;
@@ -154,9 +162,11 @@ int run_all(const std::string& filter) {
             _exit(verdict);
         }
         int status = 0;
-        if (child < 0 || waitpid(child, &status, 0) != child) return 1;
+        if (child < 0 || waitpid(child, &status, 0) != child)
+            return 1;
         if (WIFSIGNALED(status)) {
-            if (progress->next == before) return 1;  // died before the first probe
+            if (progress->next == before)
+                return 1;  // died before the first probe
             std::printf("%s: signal=%d\n", chosen[progress->next - 1]->name.c_str(), WTERMSIG(status));
             std::fflush(stdout);
             progress->result = 1;
@@ -197,7 +207,8 @@ int main(int argc, char** argv) {
     std::string filter;
     for (int i = 1; i < argc; ++i) {
         if (std::strcmp(argv[i], "--list") == 0) {
-            for (const auto& probe : conformance::probes()) std::printf("%s\n", probe.name.c_str());
+            for (const auto& probe : conformance::probes())
+                std::printf("%s\n", probe.name.c_str());
             return 0;
         }
         if (std::strcmp(argv[i], "--filter") == 0 && i + 1 < argc) {

@@ -97,7 +97,8 @@ PROBE("nodes.extra") {
             describe(out, node);
             CUDA_KERNEL_NODE_PARAMS params = {};
             MUST(CU(cuGraphKernelNodeGetParams_v2)(node, &params));
-            if (params.extra == nullptr) return;
+            if (params.extra == nullptr)
+                return;
             out("key_0", static_cast<long long>(reinterpret_cast<uintptr_t>(params.extra[0])));
             out("key_2", static_cast<long long>(reinterpret_cast<uintptr_t>(params.extra[2])));
             out("end", params.extra[4] == CU_LAUNCH_PARAM_END);
@@ -141,7 +142,8 @@ PROBE("nodes.struct_by_value") {
     void* parameters[] = {&value};
     captured(
         [&](CUstream stream) {
-            return CU(cuLaunchKernel)(kernel("kg_copy_struct"), 1u, 1u, 1u, 64u, 1u, 1u, 0u, stream, parameters, nullptr);
+            return CU(cuLaunchKernel)(kernel("kg_copy_struct"), 1u, 1u, 1u, 64u, 1u, 1u, 0u, stream, parameters,
+                                      nullptr);
         },
         [&](CUgraphNode node) {
             CUDA_KERNEL_NODE_PARAMS params = {};
@@ -189,7 +191,8 @@ PROBE("nodes.library_kernel") {
     FillParams fill(x, 2);
     captured(
         [&](CUstream stream) {
-            return CU(cuLaunchKernel)(reinterpret_cast<CUfunction>(handle), 1u, 1u, 1u, 64u, 1u, 1u, 0u, stream, fill.pointers, nullptr);
+            return CU(cuLaunchKernel)(reinterpret_cast<CUfunction>(handle), 1u, 1u, 1u, 64u, 1u, 1u, 0u, stream,
+                                      fill.pointers, nullptr);
         },
         [&](CUgraphNode node) {
             describe(out, node);
@@ -206,8 +209,8 @@ PROBE("nodes.library_kernel") {
     MUST(CU(cuLibraryUnload)(library));
 }
 PROBE("nodes.parameter_layout") {
-    for (const char* name : {"kg_fill", "kg_add", "kg_scale", "kg_copy_struct", "kg_count", "kg_sum2", "kg_slow", "kg_empty",
-                             "_Z8kg_twiceIfEvPKT_PS0_i"}) {
+    for (const char* name : {"kg_fill", "kg_add", "kg_scale", "kg_copy_struct", "kg_count", "kg_sum2", "kg_slow",
+                             "kg_empty", "_Z8kg_twiceIfEvPKT_PS0_i"}) {
         std::string layout;
         for (size_t i = 0;; ++i) {
             size_t offset = 0, size = 0;
@@ -226,7 +229,6 @@ PROBE("nodes.parameter_layout") {
     CUmodule module = nullptr;
     out("module", CU(cuFuncGetModule)(&module, kernel("kg_add")));
     out("is_module", module == kernels());
-    size_t offset = 0;
     CUfunction function = nullptr;
     out("unknown", CU(cuModuleGetFunction)(&function, kernels(), "kg_no_such"));
 }
@@ -234,7 +236,8 @@ PROBE("nodes.memcpy") {
     const Buffer x, y;
     captured(
         [&](CUstream stream) {
-            return CU(cuMemcpyDtoDAsync_v2)(static_cast<CUdeviceptr>(y), static_cast<CUdeviceptr>(x), size_t{128}, stream);
+            return CU(cuMemcpyDtoDAsync_v2)(static_cast<CUdeviceptr>(y), static_cast<CUdeviceptr>(x), size_t{128},
+                                            stream);
         },
         [&](CUgraphNode node) {
             CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
@@ -256,7 +259,8 @@ PROBE("nodes.memcpy_host") {
     float host[64] = {};
     captured(
         [&](CUstream stream) {
-            return CU(cuMemcpyHtoDAsync_v2)(static_cast<CUdeviceptr>(x), static_cast<const void*>(host), size_t{128}, stream);
+            return CU(cuMemcpyHtoDAsync_v2)(static_cast<CUdeviceptr>(x), static_cast<const void*>(host), size_t{128},
+                                            stream);
         },
         [&](CUgraphNode node) {
             CUDA_MEMCPY3D params = {};
@@ -268,7 +272,8 @@ PROBE("nodes.memcpy_host") {
         });
     captured(
         [&](CUstream stream) {
-            return CU(cuMemcpyAsync)(static_cast<CUdeviceptr>(x), reinterpret_cast<CUdeviceptr>(host), size_t{128}, stream);
+            return CU(cuMemcpyAsync)(static_cast<CUdeviceptr>(x), reinterpret_cast<CUdeviceptr>(host), size_t{128},
+                                     stream);
         },
         [&](CUgraphNode node) {
             CUDA_MEMCPY3D params = {};
@@ -281,20 +286,19 @@ PROBE("nodes.memcpy_host") {
 }
 PROBE("nodes.memset") {
     const Buffer x;
-    captured(
-        [&](CUstream stream) { return CU(cuMemsetD32Async)(static_cast<CUdeviceptr>(x), 7u, size_t{16}, stream); },
-        [&](CUgraphNode node) {
-            CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-            MUST(CU(cuGraphNodeGetType)(node, &type));
-            out("type", type);
-            CUDA_MEMSET_NODE_PARAMS params = {};
-            out("get", CU(cuGraphMemsetNodeGetParams)(node, &params));
-            out("dst", params.dst == static_cast<CUdeviceptr>(x));
-            out("value", params.value);
-            out("element", params.elementSize);
-            out("width", static_cast<long long>(params.width));
-            out("height", static_cast<long long>(params.height));
-        });
+    captured([&](CUstream stream) { return CU(cuMemsetD32Async)(static_cast<CUdeviceptr>(x), 7u, size_t{16}, stream); },
+             [&](CUgraphNode node) {
+                 CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+                 MUST(CU(cuGraphNodeGetType)(node, &type));
+                 out("type", type);
+                 CUDA_MEMSET_NODE_PARAMS params = {};
+                 out("get", CU(cuGraphMemsetNodeGetParams)(node, &params));
+                 out("dst", params.dst == static_cast<CUdeviceptr>(x));
+                 out("value", params.value);
+                 out("element", params.elementSize);
+                 out("width", static_cast<long long>(params.width));
+                 out("height", static_cast<long long>(params.height));
+             });
 }
 PROBE("nodes.host") {
     int data = 0;

@@ -14,7 +14,9 @@ namespace conformance {
 
 class Out {
   public:
-    void operator()(std::string_view key, long long value) { text += " " + std::string(key) + "=" + std::to_string(value); }
+    void operator()(std::string_view key, long long value) {
+        text += " " + std::string(key) + "=" + std::to_string(value);
+    }
     void operator()(std::string_view key, std::string_view value) {
         text += " " + std::string(key) + "=" + std::string(value);
     }
@@ -35,10 +37,10 @@ struct Register {
 }  // namespace conformance
 
 #define PROBE_JOINED(a, b) a##b
-#define PROBE_NAMED(name, number)                                                                       \
-    static void PROBE_JOINED(probe_, number)(conformance::Out&);                                        \
+#define PROBE_NAMED(name, number)                                                                           \
+    static void PROBE_JOINED(probe_, number)(conformance::Out&);                                            \
     static const conformance::Register PROBE_JOINED(register_, number)(name, PROBE_JOINED(probe_, number)); \
-    static void PROBE_JOINED(probe_, number)([[maybe_unused]] conformance::Out& out)
+    static void PROBE_JOINED(probe_, number)([[maybe_unused]] conformance::Out & out)
 
 /// PROBE("cuMemAlloc_v2.success") { out("alloc", CU(cuMemAlloc_v2)(&p, 256)); }
 /// Every DRIVER row of symbols.def must have a probe `<symbol>.success` in which a call of it returns 0, and a probe

@@ -4,8 +4,12 @@
 
 using namespace conformance;
 
-PROBE("cuInit.success") { out("again", CU(cuInit)(0u)); }
-PROBE("cuInit.error") { out("flags", CU(cuInit)(1u)); }
+PROBE("cuInit.success") {
+    out("again", CU(cuInit)(0u));
+}
+PROBE("cuInit.error") {
+    out("flags", CU(cuInit)(1u));
+}
 
 PROBE("cuGetProcAddress.success") {
     void* found = nullptr;
@@ -77,7 +81,8 @@ PROBE("cuStreamBeginCapture_ptsz.error") {
 }
 PROBE("cuStreamBeginCapture_v2.success") {
     const Stream stream;
-    for (const auto mode : {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_RELAXED}) {
+    for (const auto mode :
+         {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_RELAXED}) {
         begin_and_end(out, stream, [&](CUstream s) { return CU(cuStreamBeginCapture_v2)(s, mode); });
     }
 }
@@ -124,11 +129,11 @@ PROBE("cuStreamBeginCaptureToGraph.success") {
 }
 PROBE("cuStreamBeginCaptureToGraph.error") {
     const Stream stream;
-    out("null_graph", CU(cuStreamBeginCaptureToGraph)(static_cast<CUstream>(stream), nullptr, nullptr, nullptr, size_t{0},
-                                                      CU_STREAM_CAPTURE_MODE_GLOBAL));
+    out("null_graph", CU(cuStreamBeginCaptureToGraph)(static_cast<CUstream>(stream), nullptr, nullptr, nullptr,
+                                                      size_t{0}, CU_STREAM_CAPTURE_MODE_GLOBAL));
     const Graph graph;
-    out("legacy", CU(cuStreamBeginCaptureToGraph)(default_stream, static_cast<CUgraph>(graph), nullptr, nullptr, size_t{0},
-                                                  CU_STREAM_CAPTURE_MODE_GLOBAL));
+    out("legacy", CU(cuStreamBeginCaptureToGraph)(default_stream, static_cast<CUgraph>(graph), nullptr, nullptr,
+                                                  size_t{0}, CU_STREAM_CAPTURE_MODE_GLOBAL));
 }
 PROBE("cuStreamBeginCaptureToGraph_ptsz.success") {
     capture_into(out, CU_STREAM_PER_THREAD, [](CUstream, CUgraph graph, const CUgraphNode* node) {
@@ -172,4 +177,6 @@ PROBE("cuStreamDestroy_v2.success") {
     MUST(CU(cuStreamCreate)(&stream, 0u));
     out("code", CU(cuStreamDestroy_v2)(stream));
 }
-PROBE("cuStreamDestroy_v2.error") { out("null", CU(cuStreamDestroy_v2)(nullptr)); }
+PROBE("cuStreamDestroy_v2.error") {
+    out("null", CU(cuStreamDestroy_v2)(nullptr));
+}

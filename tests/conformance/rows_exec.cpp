@@ -37,14 +37,16 @@ void instantiate_fails(Out& out, Instantiate instantiate) {
     Graph empty;
     const CUresult code = instantiate(&exec, empty);
     out("empty", code);
-    if (code == CUDA_SUCCESS) CU(cuGraphExecDestroy)(exec);
+    if (code == CUDA_SUCCESS)
+        CU(cuGraphExecDestroy)(exec);
 }
 
-#define INSTANTIATE_PROBES(symbol, ...)                                                                              \
-    PROBE(#symbol ".success") {                                                                                      \
-        instantiate_succeeds(out, [](CUgraphExec* exec, CUgraph graph) { return CU(symbol)(exec, graph, __VA_ARGS__); }); \
-    }                                                                                                                \
-    PROBE(#symbol ".error") {                                                                                        \
+#define INSTANTIATE_PROBES(symbol, ...)                                                                                \
+    PROBE(#symbol ".success") {                                                                                        \
+        instantiate_succeeds(out,                                                                                      \
+                             [](CUgraphExec* exec, CUgraph graph) { return CU(symbol)(exec, graph, __VA_ARGS__); });   \
+    }                                                                                                                  \
+    PROBE(#symbol ".error") {                                                                                          \
         instantiate_fails(out, [](CUgraphExec* exec, CUgraph graph) { return CU(symbol)(exec, graph, __VA_ARGS__); }); \
     }
 
@@ -54,20 +56,20 @@ INSTANTIATE_PROBES(cuGraphInstantiate, nullptr, nullptr, size_t{0})
 INSTANTIATE_PROBES(cuGraphInstantiate_v2, nullptr, nullptr, size_t{0})
 INSTANTIATE_PROBES(cuGraphInstantiateWithFlags, 0ull)
 
-#define WITH_PARAMS_PROBES(symbol)                                                               \
-    PROBE(#symbol ".success") {                                                                  \
-        instantiate_succeeds(out, [&](CUgraphExec* exec, CUgraph graph) {                        \
-            CUDA_GRAPH_INSTANTIATE_PARAMS params = {};                                           \
-            const CUresult code = CU(symbol)(exec, graph, &params);                              \
-            out("result", params.result_out);                                                    \
-            return code;                                                                         \
-        });                                                                                      \
-    }                                                                                            \
-    PROBE(#symbol ".error") {                                                                    \
-        instantiate_fails(out, [&](CUgraphExec* exec, CUgraph graph) {                           \
-            CUDA_GRAPH_INSTANTIATE_PARAMS params = {};                                           \
-            return CU(symbol)(exec, graph, &params);                                             \
-        });                                                                                      \
+#define WITH_PARAMS_PROBES(symbol)                                        \
+    PROBE(#symbol ".success") {                                           \
+        instantiate_succeeds(out, [&](CUgraphExec* exec, CUgraph graph) { \
+            CUDA_GRAPH_INSTANTIATE_PARAMS params = {};                    \
+            const CUresult code = CU(symbol)(exec, graph, &params);       \
+            out("result", params.result_out);                             \
+            return code;                                                  \
+        });                                                               \
+    }                                                                     \
+    PROBE(#symbol ".error") {                                             \
+        instantiate_fails(out, [&](CUgraphExec* exec, CUgraph graph) {    \
+            CUDA_GRAPH_INSTANTIATE_PARAMS params = {};                    \
+            return CU(symbol)(exec, graph, &params);                      \
+        });                                                               \
     }
 
 WITH_PARAMS_PROBES(cuGraphInstantiateWithParams)
@@ -91,7 +93,9 @@ PROBE("cuGraphLaunch.success") {
     out("synchronize", CU(cuStreamSynchronize)(static_cast<CUstream>(stream)));
     out("result", static_cast<long long>(buffer.first()));
 }
-PROBE("cuGraphLaunch.error") { out("null", CU(cuGraphLaunch)(no_exec, default_stream)); }
+PROBE("cuGraphLaunch.error") {
+    out("null", CU(cuGraphLaunch)(no_exec, default_stream));
+}
 PROBE("cuGraphLaunch_ptsz.success") {
     Graph graph;
     graph.empty();
@@ -99,7 +103,9 @@ PROBE("cuGraphLaunch_ptsz.success") {
     out("code", CU(cuGraphLaunch_ptsz)(static_cast<CUgraphExec>(exec), default_stream));
     out("synchronize", CU(cuStreamSynchronize)(CU_STREAM_PER_THREAD));
 }
-PROBE("cuGraphLaunch_ptsz.error") { out("null", CU(cuGraphLaunch_ptsz)(no_exec, default_stream)); }
+PROBE("cuGraphLaunch_ptsz.error") {
+    out("null", CU(cuGraphLaunch_ptsz)(no_exec, default_stream));
+}
 
 PROBE("cuGraphExecDestroy.success") {
     Graph graph;
@@ -107,7 +113,9 @@ PROBE("cuGraphExecDestroy.success") {
     MUST(CU(cuGraphInstantiateWithFlags)(&exec, static_cast<CUgraph>(graph), 0ull));
     out("code", CU(cuGraphExecDestroy)(exec));
 }
-PROBE("cuGraphExecDestroy.error") { out("null", CU(cuGraphExecDestroy)(no_exec)); }
+PROBE("cuGraphExecDestroy.error") {
+    out("null", CU(cuGraphExecDestroy)(no_exec));
+}
 
 namespace {
 
@@ -179,10 +187,18 @@ void update_fails(Out& out, Update update) {
 
 }  // namespace
 
-PROBE("cuGraphExecUpdate.success") { update_succeeds(out, update_v1); }
-PROBE("cuGraphExecUpdate.error") { update_fails(out, update_v1); }
-PROBE("cuGraphExecUpdate_v2.success") { update_succeeds(out, update_v2); }
-PROBE("cuGraphExecUpdate_v2.error") { update_fails(out, update_v2); }
+PROBE("cuGraphExecUpdate.success") {
+    update_succeeds(out, update_v1);
+}
+PROBE("cuGraphExecUpdate.error") {
+    update_fails(out, update_v1);
+}
+PROBE("cuGraphExecUpdate_v2.success") {
+    update_succeeds(out, update_v2);
+}
+PROBE("cuGraphExecUpdate_v2.error") {
+    update_fails(out, update_v2);
+}
 
 PROBE("cuGraphExecKernelNodeSetParams.success") {
     Pair pair;
@@ -302,7 +318,8 @@ PROBE("cuGraphExecChildGraphNodeSetParams.success") {
     other.fill(buffer, 6);
     const CUgraphNode node = outer.child(inner);
     const Exec exec(outer);
-    out("code", CU(cuGraphExecChildGraphNodeSetParams)(static_cast<CUgraphExec>(exec), node, static_cast<CUgraph>(other)));
+    out("code",
+        CU(cuGraphExecChildGraphNodeSetParams)(static_cast<CUgraphExec>(exec), node, static_cast<CUgraph>(other)));
     out("run", exec.run());
     out("value", static_cast<long long>(buffer.first()));
 }
@@ -314,7 +331,8 @@ PROBE("cuGraphExecChildGraphNodeSetParams.error") {
     const CUgraphNode node = outer.child(inner);
     const Exec exec(outer);
     out("no_exec", CU(cuGraphExecChildGraphNodeSetParams)(no_exec, node, static_cast<CUgraph>(inner)));
-    out("larger", CU(cuGraphExecChildGraphNodeSetParams)(static_cast<CUgraphExec>(exec), node, static_cast<CUgraph>(larger)));
+    out("larger",
+        CU(cuGraphExecChildGraphNodeSetParams)(static_cast<CUgraphExec>(exec), node, static_cast<CUgraph>(larger)));
 }
 
 PROBE("cuGraphNodeSetEnabled.success") {

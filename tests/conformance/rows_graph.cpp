@@ -42,18 +42,18 @@ void add_fails(Out& out, Add add) {
     out("nodes", static_cast<long long>(node_count(graph)));
 }
 
-#define ADD_PROBES(symbol, type, setup, ...)                                                                     \
-    PROBE(#symbol ".success") {                                                                                  \
-        setup;                                                                                                   \
-        add_succeeds(out, type, [&](CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count) {  \
-            return CU(symbol)(node, graph, after, count, __VA_ARGS__);                                           \
-        });                                                                                                      \
-    }                                                                                                            \
-    PROBE(#symbol ".error") {                                                                                    \
-        setup;                                                                                                   \
-        add_fails(out, [&](CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count) {           \
-            return CU(symbol)(node, graph, after, count, __VA_ARGS__);                                           \
-        });                                                                                                      \
+#define ADD_PROBES(symbol, type, setup, ...)                                                                    \
+    PROBE(#symbol ".success") {                                                                                 \
+        setup;                                                                                                  \
+        add_succeeds(out, type, [&](CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count) { \
+            return CU(symbol)(node, graph, after, count, __VA_ARGS__);                                          \
+        });                                                                                                     \
+    }                                                                                                           \
+    PROBE(#symbol ".error") {                                                                                   \
+        setup;                                                                                                  \
+        add_fails(out, [&](CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count) {          \
+            return CU(symbol)(node, graph, after, count, __VA_ARGS__);                                          \
+        });                                                                                                     \
     }
 
 struct Inputs {
@@ -113,9 +113,10 @@ ADD_PROBES(cuGraphAddMemAllocNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC, auto params = a
 ADD_PROBES(cuGraphAddNode, CU_GRAPH_NODE_TYPE_HOST, auto params = host_params(), &params)
 
 PROBE("cuGraphAddEmptyNode.success") {
-    add_succeeds(out, CU_GRAPH_NODE_TYPE_EMPTY, [](CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count) {
-        return CU(cuGraphAddEmptyNode)(node, graph, after, count);
-    });
+    add_succeeds(out, CU_GRAPH_NODE_TYPE_EMPTY,
+                 [](CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count) {
+                     return CU(cuGraphAddEmptyNode)(node, graph, after, count);
+                 });
 }
 PROBE("cuGraphAddEmptyNode.error") {
     add_fails(out, [](CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count) {
@@ -124,9 +125,10 @@ PROBE("cuGraphAddEmptyNode.error") {
 }
 PROBE("cuGraphAddNode_v2.success") {
     auto params = host_params();
-    add_succeeds(out, CU_GRAPH_NODE_TYPE_HOST, [&](CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count) {
-        return CU(cuGraphAddNode_v2)(node, graph, after, nullptr, count, &params);
-    });
+    add_succeeds(out, CU_GRAPH_NODE_TYPE_HOST,
+                 [&](CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count) {
+                     return CU(cuGraphAddNode_v2)(node, graph, after, nullptr, count, &params);
+                 });
 }
 PROBE("cuGraphAddNode_v2.error") {
     auto params = host_params();
@@ -182,7 +184,8 @@ PROBE("cuGraphAddMemsetNode.parameters") {
     out("element", CU(cuGraphAddMemsetNode)(&node, static_cast<CUgraph>(graph), nullptr, none, &in.memset, primary()));
     in.memset.elementSize = 4;
     in.memset.dst += 2;
-    out("alignment", CU(cuGraphAddMemsetNode)(&node, static_cast<CUgraph>(graph), nullptr, none, &in.memset, primary()));
+    out("alignment",
+        CU(cuGraphAddMemsetNode)(&node, static_cast<CUgraph>(graph), nullptr, none, &in.memset, primary()));
 }
 
 namespace {
@@ -233,14 +236,30 @@ void remove_edge_fails(Out& out, Form form) {
 
 }  // namespace
 
-PROBE("cuGraphAddDependencies.success") { edit_succeeds(out, Form::v1); }
-PROBE("cuGraphAddDependencies_v2.success") { edit_succeeds(out, Form::v2); }
-PROBE("cuGraphRemoveDependencies.success") { edit_succeeds(out, Form::v1); }
-PROBE("cuGraphRemoveDependencies_v2.success") { edit_succeeds(out, Form::v2); }
-PROBE("cuGraphAddDependencies.error") { add_edge_fails(out, Form::v1); }
-PROBE("cuGraphAddDependencies_v2.error") { add_edge_fails(out, Form::v2); }
-PROBE("cuGraphRemoveDependencies.error") { remove_edge_fails(out, Form::v1); }
-PROBE("cuGraphRemoveDependencies_v2.error") { remove_edge_fails(out, Form::v2); }
+PROBE("cuGraphAddDependencies.success") {
+    edit_succeeds(out, Form::v1);
+}
+PROBE("cuGraphAddDependencies_v2.success") {
+    edit_succeeds(out, Form::v2);
+}
+PROBE("cuGraphRemoveDependencies.success") {
+    edit_succeeds(out, Form::v1);
+}
+PROBE("cuGraphRemoveDependencies_v2.success") {
+    edit_succeeds(out, Form::v2);
+}
+PROBE("cuGraphAddDependencies.error") {
+    add_edge_fails(out, Form::v1);
+}
+PROBE("cuGraphAddDependencies_v2.error") {
+    add_edge_fails(out, Form::v2);
+}
+PROBE("cuGraphRemoveDependencies.error") {
+    remove_edge_fails(out, Form::v1);
+}
+PROBE("cuGraphRemoveDependencies_v2.error") {
+    remove_edge_fails(out, Form::v2);
+}
 
 PROBE("cuGraphDestroyNode.success") {
     Graph graph;
@@ -250,4 +269,6 @@ PROBE("cuGraphDestroyNode.success") {
     out("nodes", static_cast<long long>(node_count(graph)));
     out("edges", static_cast<long long>(edge_count(graph)));
 }
-PROBE("cuGraphDestroyNode.error") { out("null", CU(cuGraphDestroyNode)(nullptr)); }
+PROBE("cuGraphDestroyNode.error") {
+    out("null", CU(cuGraphDestroyNode)(nullptr));
+}

@@ -60,7 +60,8 @@ PROBE("cuMemAllocPitch_v2.error") {
     size_t pitch = 0;
     out("no_width", CU(cuMemAllocPitch_v2)(&p, &pitch, size_t{0}, size_t{4}, 4u));
     out("element", CU(cuMemAllocPitch_v2)(&p, &pitch, size_t{100}, size_t{4}, 3u));
-    if (p != 0) CU(cuMemFree_v2)(p);
+    if (p != 0)
+        CU(cuMemFree_v2)(p);
 }
 PROBE("cuMemAllocManaged.success") {
     CUdeviceptr p = 0;
@@ -73,43 +74,43 @@ PROBE("cuMemAllocManaged.error") {
     out("flags", CU(cuMemAllocManaged)(&p, size_t{256}, 77u));
 }
 
-#define ASYNC(suffix)                                                                          \
-    PROBE("cuMemAllocAsync" #suffix ".success") {                                              \
-        CUdeviceptr p = 0;                                                                     \
-        out("alloc", CU(cuMemAllocAsync##suffix)(&p, size_t{256}, default_stream));            \
-        out("free", CU(cuMemFreeAsync##suffix)(p, default_stream));                            \
-    }                                                                                          \
-    PROBE("cuMemAllocAsync" #suffix ".error") {                                                \
-        CUdeviceptr p = 0;                                                                     \
-            out("too_much", CU(cuMemAllocAsync##suffix)(&p, too_much, default_stream));            \
-    }                                                                                          \
-    PROBE("cuMemAllocFromPoolAsync" #suffix ".success") {                                      \
-        CUdeviceptr p = 0;                                                                     \
-        const CUmemoryPool pool = default_pool();                                              \
-        out("alloc", CU(cuMemAllocFromPoolAsync##suffix)(&p, size_t{256}, pool, default_stream)); \
-        out("free", CU(cuMemFreeAsync##suffix)(p, default_stream));                            \
-    }                                                                                          \
-    PROBE("cuMemAllocFromPoolAsync" #suffix ".error") {                                        \
-        CUdeviceptr p = 0;                                                                     \
-        const CUmemoryPool pool = default_pool();                                              \
-            out("too_much", CU(cuMemAllocFromPoolAsync##suffix)(&p, too_much, pool, default_stream)); \
-    }                                                                                          \
-    PROBE("cuMemFreeAsync" #suffix ".success") {                                               \
-        CUdeviceptr p = 0;                                                                     \
-        MUST(CU(cuMemAllocAsync)(&p, size_t{256}, default_stream));                            \
-        out("free", CU(cuMemFreeAsync##suffix)(p, default_stream));                            \
-        CUdeviceptr ordinary = 0;                                                              \
-        MUST(CU(cuMemAlloc_v2)(&ordinary, size_t{256}));                                       \
-        out("of_cuMemAlloc", CU(cuMemFreeAsync##suffix)(ordinary, default_stream));            \
-    }                                                                                          \
-    PROBE("cuMemFreeAsync" #suffix ".error") {                                                 \
-        out("null", CU(cuMemFreeAsync##suffix)(CUdeviceptr{0}, default_stream));               \
-        int not_ours = 0;                                                                      \
+#define ASYNC(suffix)                                                                                      \
+    PROBE("cuMemAllocAsync" #suffix ".success") {                                                          \
+        CUdeviceptr p = 0;                                                                                 \
+        out("alloc", CU(cuMemAllocAsync##suffix)(&p, size_t{256}, default_stream));                        \
+        out("free", CU(cuMemFreeAsync##suffix)(p, default_stream));                                        \
+    }                                                                                                      \
+    PROBE("cuMemAllocAsync" #suffix ".error") {                                                            \
+        CUdeviceptr p = 0;                                                                                 \
+        out("too_much", CU(cuMemAllocAsync##suffix)(&p, too_much, default_stream));                        \
+    }                                                                                                      \
+    PROBE("cuMemAllocFromPoolAsync" #suffix ".success") {                                                  \
+        CUdeviceptr p = 0;                                                                                 \
+        const CUmemoryPool pool = default_pool();                                                          \
+        out("alloc", CU(cuMemAllocFromPoolAsync##suffix)(&p, size_t{256}, pool, default_stream));          \
+        out("free", CU(cuMemFreeAsync##suffix)(p, default_stream));                                        \
+    }                                                                                                      \
+    PROBE("cuMemAllocFromPoolAsync" #suffix ".error") {                                                    \
+        CUdeviceptr p = 0;                                                                                 \
+        const CUmemoryPool pool = default_pool();                                                          \
+        out("too_much", CU(cuMemAllocFromPoolAsync##suffix)(&p, too_much, pool, default_stream));          \
+    }                                                                                                      \
+    PROBE("cuMemFreeAsync" #suffix ".success") {                                                           \
+        CUdeviceptr p = 0;                                                                                 \
+        MUST(CU(cuMemAllocAsync)(&p, size_t{256}, default_stream));                                        \
+        out("free", CU(cuMemFreeAsync##suffix)(p, default_stream));                                        \
+        CUdeviceptr ordinary = 0;                                                                          \
+        MUST(CU(cuMemAlloc_v2)(&ordinary, size_t{256}));                                                   \
+        out("of_cuMemAlloc", CU(cuMemFreeAsync##suffix)(ordinary, default_stream));                        \
+    }                                                                                                      \
+    PROBE("cuMemFreeAsync" #suffix ".error") {                                                             \
+        out("null", CU(cuMemFreeAsync##suffix)(CUdeviceptr{0}, default_stream));                           \
+        int not_ours = 0;                                                                                  \
         out("host", CU(cuMemFreeAsync##suffix)(reinterpret_cast<CUdeviceptr>(&not_ours), default_stream)); \
-        CUdeviceptr p = 0;                                                                     \
-        MUST(CU(cuMemAllocAsync)(&p, size_t{256}, default_stream));                            \
-        MUST(CU(cuMemFreeAsync)(p, default_stream));                                           \
-        out("twice", CU(cuMemFreeAsync##suffix)(p, default_stream));                           \
+        CUdeviceptr p = 0;                                                                                 \
+        MUST(CU(cuMemAllocAsync)(&p, size_t{256}, default_stream));                                        \
+        MUST(CU(cuMemFreeAsync)(p, default_stream));                                                       \
+        out("twice", CU(cuMemFreeAsync##suffix)(p, default_stream));                                       \
     }
 
 ASYNC()
@@ -123,6 +124,7 @@ PROBE("cuMemAllocHost_v2.success") {
 PROBE("cuMemAllocHost_v2.error") {
     void* p = nullptr;
     out("zero", CU(cuMemAllocHost_v2)(&p, size_t{0}));
+    out("null", CU(cuMemAllocHost_v2)(nullptr, size_t{256}));
 }
 PROBE("cuMemHostAlloc.success") {
     void* p = nullptr;
@@ -156,6 +158,8 @@ PROBE("cuMemUnmap.success") {
 PROBE("cuMemUnmap.error") {
     const Virtual v;
     out("not_mapped", CU(cuMemUnmap)(v.start, v.size));
+    out("no_size", CU(cuMemUnmap)(v.start, size_t{0}));
+    out("unaligned", CU(cuMemUnmap)(v.start + 1, v.size));
 }
 PROBE("cuMemFree_v2.success") {
     CUdeviceptr p = 0;
@@ -191,10 +195,14 @@ PROBE("cuModuleUnload.success") {
     MUST(CU(cuModuleLoadData)(&module, static_cast<const void*>(ptx)));
     out("unload", CU(cuModuleUnload)(module));
 }
-PROBE("cuModuleUnload.error") { out("null", CU(cuModuleUnload)(nullptr)); }
+PROBE("cuModuleUnload.error") {
+    out("null", CU(cuModuleUnload)(nullptr));
+}
 PROBE("cuLibraryUnload.success") {
     CUlibrary library = nullptr;
     MUST(CU(cuLibraryLoadData)(&library, static_cast<const void*>(ptx), nullptr, nullptr, 0u, nullptr, nullptr, 0u));
     out("unload", CU(cuLibraryUnload)(library));
 }
-PROBE("cuLibraryUnload.error") { out("null", CU(cuLibraryUnload)(nullptr)); }
+PROBE("cuLibraryUnload.error") {
+    out("null", CU(cuLibraryUnload)(nullptr));
+}

@@ -14,12 +14,16 @@
 namespace keepgraph::sim {
 namespace {
 
-constexpr size_t small_unit = 512;                // what cuMemAlloc aligns to
-constexpr size_t large_unit = size_t{2} << 20;    // blocks from 1 MiB on begin a page of their own
+constexpr size_t small_unit = 512;              // what cuMemAlloc aligns to
+constexpr size_t large_unit = size_t{2} << 20;  // blocks from 1 MiB on begin a page of their own
 constexpr size_t large_from = size_t{1} << 20;
 
-size_t round_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
-size_t rounded(size_t size) { return round_up(size, size >= large_from ? large_unit : small_unit); }
+size_t round_up(size_t size, size_t unit) {
+    return (size + unit - 1) / unit * unit;
+}
+size_t rounded(size_t size) {
+    return round_up(size, size >= large_from ? large_unit : small_unit);
+}
 
 /// A piece of address space that hands out ranges: first the range of this very size that came back last, else new.
 class Region {
@@ -27,8 +31,10 @@ class Region {
     Region() {
         // Halves until the machine's limits allow it; untouched pages cost nothing.
         for (size_ = size_t{128} << 30; size_ >= (size_t{64} << 20); size_ /= 2) {
-            void* start = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-            if (start == MAP_FAILED) continue;
+            void* start =
+                mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            if (start == MAP_FAILED)
+                continue;
             start_ = round_up(reinterpret_cast<CUdeviceptr>(start), large_unit);
             // Small and large blocks grow towards each other from the two ends of the region.
             small_ = start_;
@@ -48,8 +54,10 @@ class Region {
             free.pop_back();
             return start;
         }
-        if (large_ - small_ < size) return 0;
-        if (size >= large_from) return large_ -= size;
+        if (large_ - small_ < size)
+            return 0;
+        if (size >= large_from)
+            return large_ -= size;
         const CUdeviceptr start = small_;
         small_ += size;
         return start;
@@ -58,7 +66,8 @@ class Region {
     void give(CUdeviceptr start, size_t size) {
         size = rounded(size);
         // Large blocks would keep memory of the machine for ever; the addresses stay readable and give zeros.
-        if (size >= large_from) madvise(reinterpret_cast<void*>(start), size, MADV_DONTNEED);
+        if (size >= large_from)
+            madvise(reinterpret_cast<void*>(start), size, MADV_DONTNEED);
         free_[size].push_back(start);
     }
 
@@ -83,23 +92,31 @@ std::map<CUdeviceptr, Block>& blocks() {
 
 size_t in_use = 0;
 
-bool is_on_host(Origin origin) { return origin == Origin::host || origin == Origin::registered; }
+bool is_on_host(Origin origin) {
+    return origin == Origin::host || origin == Origin::registered;
+}
 
 }  // namespace
 
-CUdeviceptr take_addresses(size_t size, bool host_side) { return region(host_side).take(size); }
-void give_addresses(CUdeviceptr start, size_t size, bool host_side) { region(host_side).give(start, size); }
+CUdeviceptr take_addresses(size_t size, bool host_side) {
+    return region(host_side).take(size);
+}
+void give_addresses(CUdeviceptr start, size_t size, bool host_side) {
+    region(host_side).give(start, size);
+}
 
 Block& add_block(CUdeviceptr start, size_t size, Origin origin, Context* context) {
     Block& block = blocks()[start];
-    block = {start, size, next_id(), origin, context, context != nullptr ? context->device : 0, nullptr};
-    if (!is_on_host(origin)) in_use += size;
+    block = {start, size, next_id(), origin, context, context != nullptr ? context->device : 0, nullptr, 0, true};
+    if (!is_on_host(origin))
+        in_use += size;
     return block;
 }
 
 const Block* block_at(CUdeviceptr address) {
     auto after = blocks().upper_bound(address);
-    if (after == blocks().begin()) return nullptr;
+    if (after == blocks().begin())
+        return nullptr;
     const Block& block = std::prev(after)->second;
     return address - block.start < block.size ? &block : nullptr;
 }
@@ -111,16 +128,23 @@ const Block* block_starting_at(CUdeviceptr start) {
 
 void remove_block(CUdeviceptr start) {
     const auto found = blocks().find(start);
-    if (found == blocks().end()) return;
-    if (!is_on_host(found->second.origin)) in_use -= found->second.size;
+    if (found == blocks().end())
+        return;
+    if (!is_on_host(found->second.origin))
+        in_use -= found->second.size;
     blocks().erase(found);
+}
+
+void set_accessible(CUdeviceptr start) {
+    blocks()[start].accessible = true;
 }
 
 void forget_blocks_of(const Context* context) {
     std::vector<CUdeviceptr> starts;
     for (const auto& [start, block] : blocks()) {
         // Mapped ranges belong to the process, registered memory to the program.
-        if (block.context == context && block.origin != Origin::mapped) starts.push_back(start);
+        if (block.context == context && block.origin != Origin::mapped)
+            starts.push_back(start);
     }
     for (const CUdeviceptr start : starts) {
         if (blocks()[start].origin == Origin::registered) {
@@ -131,13 +155,17 @@ void forget_blocks_of(const Context* context) {
     }
 }
 
-size_t bytes_in_use() { return in_use; }
+size_t bytes_in_use() {
+    return in_use;
+}
 
 CUdeviceptr allocate(size_t size, Origin origin, Context* context) {
     const bool host_side = is_on_host(origin);
-    if (size > device_memory || (!host_side && in_use + size > device_memory)) return 0;
+    if (size > device_memory || (!host_side && in_use + size > device_memory))
+        return 0;
     const CUdeviceptr start = take_addresses(size, host_side);
-    if (start != 0) add_block(start, size, origin, context);
+    if (start != 0)
+        add_block(start, size, origin, context);
     return start;
 }
 
@@ -148,7 +176,8 @@ void release(CUdeviceptr start) {
 }
 
 bool device_can_reach(CUdeviceptr address, size_t size) {
-    if (region(false).holds(address, size) || region(true).holds(address, size)) return true;
+    if (region(false).holds(address, size) || region(true).holds(address, size))
+        return true;
     const Block* block = block_at(address);
     return block != nullptr && address + size <= block->start + block->size;
 }

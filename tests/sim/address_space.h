@@ -24,6 +24,8 @@ struct Block {
     Context* context = nullptr;
     int device = 0;
     MemoryPool* pool = nullptr;
+    size_t range = 0;        // RANGE_SIZE, where it is not the size: a mapping tells its reservation's
+    bool accessible = true;  // a mapping is not until cuMemSetAccess
 };
 
 // ---- addresses only: nothing is known about them yet. All of this is called under the lock.
@@ -36,6 +38,7 @@ Block& add_block(CUdeviceptr start, size_t size, Origin origin, Context* context
 const Block* block_at(CUdeviceptr address);         // any interior address
 const Block* block_starting_at(CUdeviceptr start);  // the start alone
 void remove_block(CUdeviceptr start);
+void set_accessible(CUdeviceptr start);
 void forget_blocks_of(const Context* context);
 size_t bytes_in_use();
 

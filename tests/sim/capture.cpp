@@ -22,35 +22,43 @@ void finish(Capture& capture) {
         stream->capture = nullptr;
         stream->after.clear();
     }
-    if (capture.graph != nullptr) capture.graph->being_captured = false;
+    if (capture.graph != nullptr)
+        capture.graph->being_captured = false;
     std::erase_if(captures(), [&](const auto& open) { return open.get() == &capture; });
 }
 
 void drop_graph(Capture& capture) {
-    if (capture.graph != nullptr && !capture.into_given_graph) destroy_graph(capture.graph);
+    if (capture.graph != nullptr && !capture.into_given_graph)
+        destroy_graph(capture.graph);
     capture.graph = nullptr;
 }
 
 /// Nodes that nothing comes after must lie on the origin stream when the capture ends.
 bool is_joined(const Capture& capture) {
     for (const Stream* stream : capture.streams) {
-        if (stream == capture.origin) continue;
+        if (stream == capture.origin)
+            continue;
         for (const Dependency& dependency : stream->after) {
             const bool seen_by_origin =
                 std::any_of(capture.origin->after.begin(), capture.origin->after.end(),
                             [&](const Dependency& other) { return other.node == dependency.node; });
-            if (!seen_by_origin && dependency.node->before.empty()) return false;
+            if (!seen_by_origin && dependency.node->before.empty())
+                return false;
         }
     }
     return true;
 }
 
 CUresult begin(CUstream handle, CUstreamCaptureMode mode, Graph* graph, std::vector<Dependency> after) {
-    if (mode < 0 || mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+    if (mode < 0 || mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
     Stream* stream = stream_of(handle);
-    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (stream->legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    if (stream->capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+    if (stream == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->legacy)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (stream->capture != nullptr)
+        return CUDA_ERROR_ILLEGAL_STATE;
     auto capture = std::make_shared<Capture>();
     capture->id = next_id();
     capture->mode = mode;
@@ -67,14 +75,19 @@ CUresult begin(CUstream handle, CUstreamCaptureMode mode, Graph* graph, std::vec
 }
 
 CUresult end(CUstream handle, CUgraph* out) {
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const Locked lock;
     Stream* stream = stream_of(handle);
-    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (stream->legacy) return CUDA_ERROR_ILLEGAL_STATE;
+    if (stream == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->legacy)
+        return CUDA_ERROR_ILLEGAL_STATE;
     const std::shared_ptr<Capture> capture = stream->capture;
-    *out = nullptr;
-    if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+    if (out != nullptr)
+        *out = nullptr;
+    if (capture == nullptr)
+        return CUDA_ERROR_ILLEGAL_STATE;
+    if (out == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     if (capture->origin != stream) {
         invalidate(*capture);
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
@@ -101,25 +114,30 @@ CUresult begin_into(CUstream stream, CUgraph handle, const CUgraphNode* nodes, c
                     size_t count, CUstreamCaptureMode mode) {
     const Locked lock;
     auto* graph = find<Graph>(handle);
-    if (graph == nullptr || (count != 0 && nodes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-    if (graph->being_captured) return CUDA_ERROR_INVALID_VALUE;
+    if (graph == nullptr || (count != 0 && nodes == nullptr))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (graph->being_captured)
+        return CUDA_ERROR_INVALID_VALUE;
     std::vector<Dependency> after;
     for (size_t i = 0; i < count; ++i) {
         auto* node = find<Node>(nodes[i]);
-        if (node == nullptr || node->graph != graph) return CUDA_ERROR_INVALID_VALUE;
+        if (node == nullptr || node->graph != graph)
+            return CUDA_ERROR_INVALID_VALUE;
         after.push_back({node, edges != nullptr ? edges[i] : CUgraphEdgeData{}});
     }
     return begin(stream, mode, graph, std::move(after));
 }
 
 CUstreamCaptureStatus status_of(const Stream& stream) {
-    if (stream.capture == nullptr) return CU_STREAM_CAPTURE_STATUS_NONE;
+    if (stream.capture == nullptr)
+        return CU_STREAM_CAPTURE_STATUS_NONE;
     return stream.capture->invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 /// The legacy stream cannot be asked while a blocking stream captures; that harms no capture.
 CUresult legacy_is_shy(const Stream* stream) {
-    if (!stream->legacy) return CUDA_SUCCESS;
+    if (!stream->legacy)
+        return CUDA_SUCCESS;
     for (const auto& capture : captures()) {
         for (const Stream* capturing : capture->streams) {
             if (capturing->context == stream->context && (capturing->flags & CU_STREAM_NON_BLOCKING) == 0) {
@@ -130,41 +148,56 @@ CUresult legacy_is_shy(const Stream* stream) {
     return CUDA_SUCCESS;
 }
 
-CUresult info(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
-              const CUgraphNode** nodes, const CUgraphEdgeData** edges, size_t* count) {
-    if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
+CUresult info(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph, const CUgraphNode** nodes,
+              const CUgraphEdgeData** edges, size_t* count) {
+    if (status == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     const Locked lock;
     Stream* stream = stream_of(handle);
-    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (const CUresult code = legacy_is_shy(stream); code != CUDA_SUCCESS) return code;
+    if (stream == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult code = legacy_is_shy(stream); code != CUDA_SUCCESS)
+        return code;
     *status = status_of(*stream);
-    if (*status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
+    if (*status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        return CUDA_SUCCESS;
     stream->nodes_shown.clear();
     stream->edges_shown.clear();
     for (const Dependency& dependency : stream->after) {
         stream->nodes_shown.push_back(handle_of<CUgraphNode>(dependency.node));
         stream->edges_shown.push_back(dependency.edge);
     }
-    if (id != nullptr) *id = stream->capture->id;
-    if (graph != nullptr) *graph = handle_of<CUgraph>(stream->capture->graph);
-    if (nodes != nullptr) *nodes = stream->nodes_shown.data();
-    if (edges != nullptr) *edges = stream->edges_shown.data();
-    if (count != nullptr) *count = stream->nodes_shown.size();
+    if (id != nullptr)
+        *id = stream->capture->id;
+    if (graph != nullptr)
+        *graph = handle_of<CUgraph>(stream->capture->graph);
+    if (nodes != nullptr)
+        *nodes = stream->nodes_shown.data();
+    if (edges != nullptr)
+        *edges = stream->edges_shown.data();
+    if (count != nullptr)
+        *count = stream->nodes_shown.size();
     return CUDA_SUCCESS;
 }
 
 CUresult update(CUstream handle, CUgraphNode* nodes, const CUgraphEdgeData* edges, size_t count, unsigned flags) {
-    if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES || (count != 0 && nodes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+    if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES || (count != 0 && nodes == nullptr))
+        return CUDA_ERROR_INVALID_VALUE;
     const Locked lock;
     Stream* stream = stream_of(handle);
-    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (stream->capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-    if (stream->capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (stream == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->capture == nullptr)
+        return CUDA_ERROR_ILLEGAL_STATE;
+    if (stream->capture->invalidated)
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     std::vector<Dependency> after;
-    if (flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES) after = stream->after;
+    if (flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES)
+        after = stream->after;
     for (size_t i = 0; i < count; ++i) {
         auto* node = find<Node>(nodes[i]);
-        if (node == nullptr || node->graph != stream->capture->graph) return CUDA_ERROR_INVALID_VALUE;
+        if (node == nullptr || node->graph != stream->capture->graph)
+            return CUDA_ERROR_INVALID_VALUE;
         after.push_back({node, edges != nullptr ? edges[i] : CUgraphEdgeData{}});
     }
     stream->after = std::move(after);
@@ -173,16 +206,21 @@ CUresult update(CUstream handle, CUgraphNode* nodes, const CUgraphEdgeData* edge
 
 }  // namespace
 
-void invalidate(Capture& capture) { capture.invalidated = true; }
+void invalidate(Capture& capture) {
+    capture.invalidated = true;
+}
 
 CUresult unsafe_call() {
     const Thread& thread = this_thread();
-    if (thread.mode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
+    if (thread.mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_SUCCESS;
     CUresult code = CUDA_SUCCESS;
     for (const auto& capture : captures()) {
         const bool own = capture->thread == thread.id && capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
-        const bool global = thread.mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
-        if (!own && !global) continue;
+        const bool global =
+            thread.mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+        if (!own && !global)
+            continue;
         invalidate(*capture);
         code = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
@@ -192,7 +230,8 @@ CUresult unsafe_call() {
 CUresult check_context_synchronize(const Context* context) {
     CUresult code = CUDA_SUCCESS;
     for (const auto& capture : captures()) {
-        if (capture->origin->context != context) continue;
+        if (capture->origin->context != context)
+            continue;
         invalidate(*capture);
         code = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
@@ -200,11 +239,13 @@ CUresult check_context_synchronize(const Context* context) {
 }
 
 CUresult check_legacy(const Stream* stream) {
-    if (!stream->legacy) return CUDA_SUCCESS;
+    if (!stream->legacy)
+        return CUDA_SUCCESS;
     CUresult code = CUDA_SUCCESS;
     for (const auto& capture : captures()) {
         for (const Stream* capturing : capture->streams) {
-            if (capturing->context != stream->context || (capturing->flags & CU_STREAM_NON_BLOCKING) != 0) continue;
+            if (capturing->context != stream->context || (capturing->flags & CU_STREAM_NON_BLOCKING) != 0)
+                continue;
             invalidate(*capture);
             code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
         }
@@ -218,17 +259,21 @@ CUresult check_observation(const Stream* stream) {
         invalidate(*stream->capture);
         return was_invalidated ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
-    if (const CUresult code = check_legacy(stream); code != CUDA_SUCCESS) return code;
+    if (const CUresult code = check_legacy(stream); code != CUDA_SUCCESS)
+        return code;
     return unsafe_call();
 }
 
 CUresult capture_work(Stream* stream, Work& work, bool* captured, Node** out) {
     *captured = stream->capture != nullptr;
-    if (!*captured) return check_legacy(stream);
-    if (stream->capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (!*captured)
+        return check_legacy(stream);
+    if (stream->capture->invalidated)
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     Node* node = append_node(stream->capture->graph, stream->after, std::move(work));
     stream->after = {{node, {}}};
-    if (out != nullptr) *out = node;
+    if (out != nullptr)
+        *out = node;
     return CUDA_SUCCESS;
 }
 
@@ -237,25 +282,31 @@ CUresult submit(CUstream handle, Work work) {
     {
         const Locked lock;
         Stream* stream = stream_of(handle);
-        if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+        if (stream == nullptr)
+            return CUDA_ERROR_INVALID_HANDLE;
         bool captured;
         const CUresult code = capture_work(stream, work, &captured);
-        if (captured || code != CUDA_SUCCESS) return code;
+        if (captured || code != CUDA_SUCCESS)
+            return code;
     }
-    if (context->lost != CUDA_SUCCESS) return context->lost;
+    if (context->lost != CUDA_SUCCESS)
+        return context->lost;
     return run(work);
 }
 
 CUresult join(Stream* stream, const Event* event) {
     if (event->capture == nullptr) {
-        if (stream->capture == nullptr || !event->recorded) return CUDA_SUCCESS;
+        if (stream->capture == nullptr || !event->recorded)
+            return CUDA_SUCCESS;
         // Work outside of the capture cannot be waited for by a node.
         invalidate(*stream->capture);
         return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
     }
     Capture& capture = *event->capture;
-    if (capture.invalidated) return capture.over ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    if (capture.over) return CUDA_ERROR_CAPTURED_EVENT;
+    if (capture.over)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (capture.invalidated)
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (stream->legacy) {
         invalidate(capture);
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
@@ -273,13 +324,15 @@ CUresult join(Stream* stream, const Event* event) {
     for (const Dependency& dependency : event->after) {
         const bool known = std::any_of(stream->after.begin(), stream->after.end(),
                                        [&](const Dependency& other) { return other.node == dependency.node; });
-        if (!known) stream->after.push_back(dependency);
+        if (!known)
+            stream->after.push_back(dependency);
     }
     return CUDA_SUCCESS;
 }
 
 void leave_captures(Stream* stream) {
-    if (stream->capture == nullptr) return;
+    if (stream->capture == nullptr)
+        return;
     const std::shared_ptr<Capture> capture = stream->capture;
     if (capture->origin == stream) {
         finish(*capture);
@@ -319,11 +372,14 @@ SIM_EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
 
 SIM_EXPORT CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
     SIM_ENTER(cuStreamIsCapturing);
-    if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (status == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     const Locked lock;
     const Stream* stream = stream_of(handle);
-    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (const CUresult code = legacy_is_shy(stream); code != CUDA_SUCCESS) return code;
+    if (stream == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult code = legacy_is_shy(stream); code != CUDA_SUCCESS)
+        return code;
     *status = status_of(*stream);
     return CUDA_SUCCESS;
 }
@@ -361,7 +417,9 @@ SIM_EXPORT CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgrap
 
 SIM_EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
     SIM_ENTER(cuThreadExchangeStreamCaptureMode);
-    if (mode == nullptr || *mode < 0 || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+    // Any value is taken and given back, as by the real driver.
+    if (mode == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     std::swap(this_thread().mode, *mode);
     return CUDA_SUCCESS;
 }

@@ -15,10 +15,12 @@ namespace {
 using Codes = std::vector<std::shared_ptr<const Code>>;
 
 CUresult load(const void* image, Codes* codes) {
-    if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (image == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     // Only PTX text can be read: a cubin needs a GPU.
     const std::string text(static_cast<const char*>(image));
-    if (text.find(".version") == std::string::npos) return CUDA_ERROR_INVALID_IMAGE;
+    if (text.find(".version") == std::string::npos)
+        return CUDA_ERROR_INVALID_IMAGE;
     *codes = parse_ptx(text);
     return CUDA_SUCCESS;
 }
@@ -35,16 +37,19 @@ Module* make_module(const Codes& codes) {
 }
 
 void destroy(Module* module) {
-    for (CodeFunction* function : module->functions) pool<CodeFunction>().give(function);
+    for (CodeFunction* function : module->functions)
+        pool<CodeFunction>().give(function);
     pool<Module>().give(module);
 }
 
 CUresult load_module(CUmodule* out, const void* image) {
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     SIM_CONTEXT(context);
     (void)context;
     Codes codes;
-    if (const CUresult code = load(image, &codes); code != CUDA_SUCCESS) return code;
+    if (const CUresult code = load(image, &codes); code != CUDA_SUCCESS)
+        return code;
     const Locked lock;
     *out = handle_of<CUmodule>(make_module(codes));
     return CUDA_SUCCESS;
@@ -52,24 +57,29 @@ CUresult load_module(CUmodule* out, const void* image) {
 
 /// A CUkernel may stand wherever a CUfunction does.
 const Code* code_of(CUfunction handle) {
-    if (const auto* function = find<CodeFunction>(handle)) return function->code.get();
+    if (const auto* function = find<CodeFunction>(handle))
+        return function->code.get();
     const auto* kernel = find<Kernel>(handle);
     return kernel != nullptr ? kernel->code.get() : nullptr;
 }
 
 CUresult parameter(const Code* code, size_t index, size_t* offset, size_t* size) {
-    if (code == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (offset == nullptr || index >= code->parameters.size()) return CUDA_ERROR_INVALID_VALUE;
+    if (code == nullptr || offset == nullptr || index >= code->parameters.size())
+        return CUDA_ERROR_INVALID_VALUE;
     *offset = code->parameters[index].offset;
-    if (size != nullptr) *size = code->parameters[index].size;
+    if (size != nullptr)
+        *size = code->parameters[index].size;
     return CUDA_SUCCESS;
 }
 
 CUresult attribute(int* out, CUfunction_attribute attribute, const Code* code) {
-    if (code == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (out == nullptr || attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
+    if (code == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (out == nullptr || attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
     *out = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
-    if (attribute == CU_FUNC_ATTRIBUTE_PTX_VERSION || attribute == CU_FUNC_ATTRIBUTE_BINARY_VERSION) *out = 90;
+    if (attribute == CU_FUNC_ATTRIBUTE_PTX_VERSION || attribute == CU_FUNC_ATTRIBUTE_BINARY_VERSION)
+        *out = 90;
     return CUDA_SUCCESS;
 }
 
@@ -92,17 +102,20 @@ SIM_EXPORT CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
 
 SIM_EXPORT CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
     SIM_ENTER(cuModuleGetLoadingMode);
-    if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (mode == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *mode = CU_MODULE_LAZY_LOADING;
     return CUDA_SUCCESS;
 }
 
 SIM_EXPORT CUresult cuModuleGetFunction(CUfunction* out, CUmodule handle, const char* name) {
     SIM_ENTER(cuModuleGetFunction);
-    if (out == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr || name == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     const Locked lock;
     const auto* module = find<Module>(handle);
-    if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (module == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
     for (CodeFunction* function : module->functions) {
         if (function->code->name == name) {
             *out = handle_of<CUfunction>(function);
@@ -116,8 +129,10 @@ SIM_EXPORT CUresult cuModuleUnload(CUmodule handle) {
     SIM_ENTER(cuModuleUnload);
     const Locked lock;
     auto* module = find<Module>(handle);
-    if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS) return code;
+    if (module == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS)
+        return code;
     destroy(module);
     return CUDA_SUCCESS;
 }
@@ -125,9 +140,11 @@ SIM_EXPORT CUresult cuModuleUnload(CUmodule handle) {
 SIM_EXPORT CUresult cuLibraryLoadData(CUlibrary* out, const void* image, CUjit_option*, void**, unsigned int,
                                       CUlibraryOption*, void**, unsigned int) {
     SIM_ENTER(cuLibraryLoadData);
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     Codes codes;
-    if (const CUresult code = load(image, &codes); code != CUDA_SUCCESS) return code;
+    if (const CUresult code = load(image, &codes); code != CUDA_SUCCESS)
+        return code;
     const Locked lock;
     auto* library = pool<Library>().take();
     library->module = make_module(codes);
@@ -147,9 +164,12 @@ SIM_EXPORT CUresult cuLibraryUnload(CUlibrary handle) {
     SIM_ENTER(cuLibraryUnload);
     const Locked lock;
     auto* library = find<Library>(handle);
-    if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS) return code;
-    for (Kernel* kernel : library->kernels) pool<Kernel>().give(kernel);
+    if (library == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS)
+        return code;
+    for (Kernel* kernel : library->kernels)
+        pool<Kernel>().give(kernel);
     destroy(library->module);
     pool<Library>().give(library);
     return CUDA_SUCCESS;
@@ -157,10 +177,12 @@ SIM_EXPORT CUresult cuLibraryUnload(CUlibrary handle) {
 
 SIM_EXPORT CUresult cuLibraryGetKernel(CUkernel* out, CUlibrary handle, const char* name) {
     SIM_ENTER(cuLibraryGetKernel);
-    if (out == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr || name == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     const Locked lock;
     const auto* library = find<Library>(handle);
-    if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (library == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
     for (Kernel* kernel : library->kernels) {
         if (kernel->code->name == name) {
             *out = handle_of<CUkernel>(kernel);
@@ -174,8 +196,10 @@ SIM_EXPORT CUresult cuLibraryGetKernelCount(unsigned int* count, CUlibrary handl
     SIM_ENTER(cuLibraryGetKernelCount);
     const Locked lock;
     const auto* library = find<Library>(handle);
-    if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (library == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (count == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *count = static_cast<unsigned>(library->kernels.size());
     return CUDA_SUCCESS;
 }
@@ -184,8 +208,10 @@ SIM_EXPORT CUresult cuLibraryGetModule(CUmodule* out, CUlibrary handle) {
     SIM_ENTER(cuLibraryGetModule);
     const Locked lock;
     const auto* library = find<Library>(handle);
-    if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (library == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (out == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *out = handle_of<CUmodule>(library->module);
     return CUDA_SUCCESS;
 }
@@ -196,8 +222,10 @@ SIM_EXPORT CUresult cuKernelGetFunction(CUfunction* out, CUkernel handle) {
     (void)context;
     const Locked lock;
     const auto* kernel = find<Kernel>(handle);
-    if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (kernel == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (out == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *out = handle_of<CUfunction>(kernel->function);
     return CUDA_SUCCESS;
 }
@@ -206,8 +234,10 @@ SIM_EXPORT CUresult cuKernelGetLibrary(CUlibrary* out, CUkernel handle) {
     SIM_ENTER(cuKernelGetLibrary);
     const Locked lock;
     const auto* kernel = find<Kernel>(handle);
-    if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (kernel == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (out == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *out = handle_of<CUlibrary>(kernel->library);
     return CUDA_SUCCESS;
 }
@@ -216,8 +246,10 @@ SIM_EXPORT CUresult cuFuncGetName(const char** name, CUfunction handle) {
     SIM_ENTER(cuFuncGetName);
     const Locked lock;
     const Code* code = code_of(handle);
-    if (code == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (code == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (name == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *name = code->name.c_str();
     return CUDA_SUCCESS;
 }
@@ -226,8 +258,10 @@ SIM_EXPORT CUresult cuKernelGetName(const char** name, CUkernel handle) {
     SIM_ENTER(cuKernelGetName);
     const Locked lock;
     const auto* kernel = find<Kernel>(handle);
-    if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (kernel == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (name == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *name = kernel->code->name.c_str();
     return CUDA_SUCCESS;
 }
@@ -236,8 +270,10 @@ SIM_EXPORT CUresult cuFuncGetModule(CUmodule* out, CUfunction handle) {
     SIM_ENTER(cuFuncGetModule);
     const Locked lock;
     const auto* function = find<CodeFunction>(handle);
-    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (function == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (out == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *out = handle_of<CUmodule>(function->module);
     return CUDA_SUCCESS;
 }

@@ -14,10 +14,16 @@ struct Address {
     CUdeviceptr device;
 };
 
-Address on_host(const void* pointer) { return {CU_MEMORYTYPE_HOST, pointer, 0}; }
-Address on_device(CUdeviceptr pointer) { return {CU_MEMORYTYPE_DEVICE, nullptr, pointer}; }
+Address on_host(const void* pointer) {
+    return {CU_MEMORYTYPE_HOST, pointer, 0};
+}
+Address on_device(CUdeviceptr pointer) {
+    return {CU_MEMORYTYPE_DEVICE, nullptr, pointer};
+}
 /// cuMemcpy is not told: what no allocation covers is the program's own host memory.
-Address somewhere(CUdeviceptr pointer) { return {CU_MEMORYTYPE_UNIFIED, nullptr, pointer}; }
+Address somewhere(CUdeviceptr pointer) {
+    return {CU_MEMORYTYPE_UNIFIED, nullptr, pointer};
+}
 
 CUDA_MEMCPY3D bytes(Address to, Address from, size_t size) {
     CUDA_MEMCPY3D p = {};
@@ -58,8 +64,10 @@ CUDA_MEMCPY3D rows(const CUDA_MEMCPY2D& c) {
 
 CUresult copy(const CUDA_MEMCPY3D& params, CUstream stream) {
     SIM_CONTEXT(context);
-    if (params.WidthInBytes == 0) return CUDA_SUCCESS;
-    if (const CUresult code = check_copy(params); code != CUDA_SUCCESS) return code;
+    if (params.WidthInBytes == 0)
+        return CUDA_SUCCESS;
+    if (const CUresult code = check_copy(params); code != CUDA_SUCCESS)
+        return code;
     return submit(stream, CopyWork{params, handle_of<CUcontext>(context)});
 }
 
@@ -81,10 +89,12 @@ CUresult copy_now(const CUDA_MEMCPY3D& params) {
 CUresult fill(CUdeviceptr dst, size_t pitch, unsigned value, unsigned element, size_t width, size_t height,
               CUstream stream) {
     SIM_CONTEXT(context);
-    if (width == 0 || height == 0) return CUDA_SUCCESS;
+    if (width == 0 || height == 0)
+        return CUDA_SUCCESS;
     const CUDA_MEMSET_NODE_PARAMS_v2 params = {dst,    height == 1 ? 0 : pitch,      value, element, width,
                                                height, handle_of<CUcontext>(context)};
-    if (const CUresult code = check_memset(params); code != CUDA_SUCCESS) return code;
+    if (const CUresult code = check_memset(params); code != CUDA_SUCCESS)
+        return code;
     return submit(stream, MemsetWork{params});
 }
 
@@ -159,24 +169,24 @@ SIM_EXPORT CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* params, CUstream str
     return params != nullptr ? copy(*params, stream) : CUDA_ERROR_INVALID_VALUE;
 }
 
-#define FILLS(bits, type)                                                                                            \
-    SIM_EXPORT CUresult cuMemsetD##bits##_v2(CUdeviceptr dst, type value, size_t count) {                            \
-        SIM_ENTER(cuMemsetD##bits##_v2);                                                                             \
-        return fill_now(dst, 0, value, bits / 8, count, 1);                                                          \
-    }                                                                                                                \
-    SIM_EXPORT CUresult cuMemsetD##bits##Async(CUdeviceptr dst, type value, size_t count, CUstream stream) {         \
-        SIM_ENTER(cuMemsetD##bits##Async);                                                                           \
-        return fill(dst, 0, value, bits / 8, count, 1, stream);                                                      \
-    }                                                                                                                \
-    SIM_EXPORT CUresult cuMemsetD2D##bits##_v2(CUdeviceptr dst, size_t pitch, type value, size_t width,              \
-                                               size_t height) {                                                      \
-        SIM_ENTER(cuMemsetD2D##bits##_v2);                                                                           \
-        return fill_now(dst, pitch, value, bits / 8, width, height);                                                 \
-    }                                                                                                                \
-    SIM_EXPORT CUresult cuMemsetD2D##bits##Async(CUdeviceptr dst, size_t pitch, type value, size_t width,            \
-                                                 size_t height, CUstream stream) {                                   \
-        SIM_ENTER(cuMemsetD2D##bits##Async);                                                                         \
-        return fill(dst, pitch, value, bits / 8, width, height, stream);                                             \
+#define FILLS(bits, type)                                                                                    \
+    SIM_EXPORT CUresult cuMemsetD##bits##_v2(CUdeviceptr dst, type value, size_t count) {                    \
+        SIM_ENTER(cuMemsetD##bits##_v2);                                                                     \
+        return fill_now(dst, 0, value, bits / 8, count, 1);                                                  \
+    }                                                                                                        \
+    SIM_EXPORT CUresult cuMemsetD##bits##Async(CUdeviceptr dst, type value, size_t count, CUstream stream) { \
+        SIM_ENTER(cuMemsetD##bits##Async);                                                                   \
+        return fill(dst, 0, value, bits / 8, count, 1, stream);                                              \
+    }                                                                                                        \
+    SIM_EXPORT CUresult cuMemsetD2D##bits##_v2(CUdeviceptr dst, size_t pitch, type value, size_t width,      \
+                                               size_t height) {                                              \
+        SIM_ENTER(cuMemsetD2D##bits##_v2);                                                                   \
+        return fill_now(dst, pitch, value, bits / 8, width, height);                                         \
+    }                                                                                                        \
+    SIM_EXPORT CUresult cuMemsetD2D##bits##Async(CUdeviceptr dst, size_t pitch, type value, size_t width,    \
+                                                 size_t height, CUstream stream) {                           \
+        SIM_ENTER(cuMemsetD2D##bits##Async);                                                                 \
+        return fill(dst, pitch, value, bits / 8, width, height, stream);                                     \
     }
 
 FILLS(8, unsigned char)

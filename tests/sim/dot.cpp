@@ -8,8 +8,9 @@ namespace keepgraph::sim {
 namespace {
 
 std::string label(const Node& node, bool verbose) {
-    static constexpr const char* names[] = {"KERNEL",     "MEMCPY",       "MEMSET",    "HOST",     "GRAPH",       "EMPTY",
-                                            "EVENT WAIT", "EVENT RECORD", "MEM ALLOC", "MEM FREE", "BATCH MEM OP"};
+    static constexpr const char* names[] = {"KERNEL",    "MEMCPY",   "MEMSET",      "HOST",
+                                            "GRAPH",     "EMPTY",    "EVENT WAIT",  "EVENT RECORD",
+                                            "MEM ALLOC", "MEM FREE", "BATCH MEM OP"};
     static_assert(std::size(names) == std::variant_size_v<Work>);
     std::string text = std::to_string(node.index) + "\\n";
     if (const auto* kernel = std::get_if<KernelWork>(&node.work)) {
@@ -34,12 +35,13 @@ void print(const Graph& graph, bool verbose, std::string& out) {
     }
     for (const Node* node : graph.nodes) {
         for (const Dependency& edge : node->before) {
-            out += node_name(*node) + " -> " + node_name(*edge.node) + " [headlabel=" + std::to_string(edge.edge.to_port) +
-                   "];\n";
+            out += node_name(*node) + " -> " + node_name(*edge.node) +
+                   " [headlabel=" + std::to_string(edge.edge.to_port) + "];\n";
         }
     }
     for (const Node* node : graph.nodes) {
-        if (const auto* child = std::get_if<ChildWork>(&node->work)) print(*child->graph, verbose, out);
+        if (const auto* child = std::get_if<ChildWork>(&node->work))
+            print(*child->graph, verbose, out);
     }
     out += "}\n";
 }

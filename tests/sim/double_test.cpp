@@ -17,7 +17,9 @@
 
 namespace {
 
-std::string folder() { return std::getenv("KEEPGRAPH_SIM_FOLDER"); }
+std::string folder() {
+    return std::getenv("KEEPGRAPH_SIM_FOLDER");
+}
 
 void* the_double() {
     static void* library = [] {
@@ -35,7 +37,8 @@ unsigned long long calls(const char* name) {
 }
 
 void fail(const char* name, unsigned long long call, int code) {
-    reinterpret_cast<void (*)(const char*, unsigned long long, int)>(dlsym(the_double(), "keepgraph_sim_fail"))(name, call, code);
+    reinterpret_cast<void (*)(const char*, unsigned long long, int)>(dlsym(the_double(), "keepgraph_sim_fail"))(
+        name, call, code);
 }
 
 class Double : public testing::Test {
@@ -80,8 +83,9 @@ TEST_F(Double, CountsTheTwinAndNotItsBase) {
 TEST_F(Double, HidesFunctionsFromLookUps) {
     void* found = nullptr;
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
-    EXPECT_NE(CU(cuGetProcAddress_v2)("cuMemAllocAsync", &found, 13000, 0, &status), CUDA_SUCCESS);
+    EXPECT_EQ(CU(cuGetProcAddress_v2)("cuMemAllocAsync", &found, 13000, 0, &status), CUDA_SUCCESS);
     EXPECT_EQ(found, nullptr);
+    EXPECT_EQ(CU(cuGetProcAddress)("cuMemAllocAsync", &found, 13000, 0), CUDA_ERROR_NOT_FOUND);
     EXPECT_EQ(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     // Each form is hidden by its own name.
     EXPECT_EQ(CU(cuGetProcAddress_v2)("cuMemAllocAsync", &found, 13000, 2, &status), CUDA_SUCCESS);
@@ -92,8 +96,10 @@ TEST_F(Double, HidesFunctionsFromLookUps) {
 std::string layout(const std::string& ptx, const char* name) {
     CUmodule module = nullptr;
     CUfunction function = nullptr;
-    if (CU(cuModuleLoadData)(&module, ptx.c_str()) != CUDA_SUCCESS) return "not loaded";
-    if (CU(cuModuleGetFunction)(&function, module, name) != CUDA_SUCCESS) return "not found";
+    if (CU(cuModuleLoadData)(&module, ptx.c_str()) != CUDA_SUCCESS)
+        return "not loaded";
+    if (CU(cuModuleGetFunction)(&function, module, name) != CUDA_SUCCESS)
+        return "not found";
     std::ostringstream text;
     size_t offset = 0, size = 0;
     for (size_t i = 0; CU(cuFuncGetParamInfo)(function, i, &offset, &size) == CUDA_SUCCESS; ++i) {
@@ -180,11 +186,12 @@ TEST_F(Double, RunsNodesInDifferentOrdersThatTheEdgesAllow) {
 TEST(OldDriver, LacksWhatCameLater) {
     void* old = dlopen((folder() + "/old/libcuda.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(old, nullptr) << dlerror();
-    for (const char* name : {"cuInit", "cuGraphInstantiate_v2", "cuGraphLaunch", "cuGraphLaunch_ptsz", "cuMemAlloc_v2"}) {
+    for (const char* name :
+         {"cuInit", "cuGraphInstantiate_v2", "cuGraphLaunch", "cuGraphLaunch_ptsz", "cuMemAlloc_v2"}) {
         EXPECT_NE(dlsym(old, name), nullptr) << name;
     }
-    for (const char* name : {"cuGetProcAddress", "cuGetProcAddress_v2", "cuMemAllocAsync", "cuGraphInstantiateWithFlags",
-                             "cuGraphKernelNodeGetParams_v2", "cuFuncGetParamInfo"}) {
+    for (const char* name : {"cuGetProcAddress", "cuGetProcAddress_v2", "cuMemAllocAsync",
+                             "cuGraphInstantiateWithFlags", "cuGraphKernelNodeGetParams_v2", "cuFuncGetParamInfo"}) {
         EXPECT_EQ(dlsym(old, name), nullptr) << name;
     }
     int version = 0;
@@ -203,7 +210,8 @@ TEST(Counts, AreWrittenAtExit) {
     std::string name;
     unsigned long long count = 0, found = 0;
     while (file >> name >> count) {
-        if (name == "cuStreamSynchronize_ptsz") found = count;
+        if (name == "cuStreamSynchronize_ptsz")
+            found = count;
     }
     EXPECT_EQ(found, 1u);
     unlink(path);
@@ -213,7 +221,8 @@ TEST_F(Double, GivesNothingToAForkedChild) {
     const pid_t child = fork();
     if (child == 0) {
         CUdeviceptr p = 0;
-        const bool refused = CU(cuMemAlloc_v2)(&p, 256) == CUDA_ERROR_NOT_INITIALIZED && CU(cuInit)(0) == CUDA_ERROR_NOT_INITIALIZED;
+        const bool refused =
+            CU(cuMemAlloc_v2)(&p, 256) == CUDA_ERROR_NOT_INITIALIZED && CU(cuInit)(0) == CUDA_ERROR_NOT_INITIALIZED;
         _exit(refused ? 0 : 1);
     }
     int status = 0;

@@ -3,12 +3,13 @@
 
 SIM_EXPORT CUresult cuGetErrorName(CUresult error, const char** name) {
     SIM_ENTER_EARLY(cuGetErrorName);
-    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (name == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *name = nullptr;
     switch (static_cast<int>(error)) {
 #define ERROR(symbol, code, text) \
     case code:                    \
-        *name = #symbol;    \
+        *name = #symbol;          \
         return CUDA_SUCCESS;
 #include "errors.def"
 #undef ERROR
@@ -18,12 +19,13 @@ SIM_EXPORT CUresult cuGetErrorName(CUresult error, const char** name) {
 
 SIM_EXPORT CUresult cuGetErrorString(CUresult error, const char** string) {
     SIM_ENTER_EARLY(cuGetErrorString);
-    if (string == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (string == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *string = nullptr;
     switch (static_cast<int>(error)) {
 #define ERROR(symbol, code, text) \
     case code:                    \
-        *string = text;     \
+        *string = text;           \
         return CUDA_SUCCESS;
 #include "errors.def"
 #undef ERROR

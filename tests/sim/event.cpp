@@ -16,22 +16,27 @@ void record(Event* event) {
 namespace {
 
 CUresult record_on(CUevent handle, CUstream stream_handle, unsigned flags) {
-    if (flags > CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+    if (flags > CU_EVENT_RECORD_EXTERNAL)
+        return CUDA_ERROR_INVALID_VALUE;
     SIM_CONTEXT(context);
     (void)context;
     const Locked lock;
     auto* event = find<Event>(handle);
     Stream* stream = stream_of(stream_handle);
-    if (event == nullptr || stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (event == nullptr || stream == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture == nullptr) {
-        if (flags == CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_ILLEGAL_STATE;
-        if (const CUresult code = check_legacy(stream); code != CUDA_SUCCESS) return code;
+        if (flags == CU_EVENT_RECORD_EXTERNAL)
+            return CUDA_ERROR_ILLEGAL_STATE;
+        if (const CUresult code = check_legacy(stream); code != CUDA_SUCCESS)
+            return code;
         event->capture = nullptr;
         event->after.clear();
         record(event);
         return CUDA_SUCCESS;
     }
-    if (stream->capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (stream->capture->invalidated)
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (flags == CU_EVENT_RECORD_EXTERNAL) {
         Work work = EventRecordWork{handle};
         bool captured;
@@ -44,21 +49,26 @@ CUresult record_on(CUevent handle, CUstream stream_handle, unsigned flags) {
 
 /// Query, synchronize, elapsed time.
 CUresult observe(const Event* event) {
-    if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (event == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
     if (event->capture != nullptr) {
-        if (event->capture->invalidated) return CUDA_ERROR_INVALID_VALUE;
-        if (!event->capture->over) invalidate(*event->capture);
+        if (event->capture->over || event->capture->invalidated)
+            return CUDA_ERROR_INVALID_VALUE;
+        invalidate(*event->capture);
         return CUDA_ERROR_CAPTURED_EVENT;
     }
     return unsafe_call();
 }
 
 CUresult elapsed(float* milliseconds, CUevent from, CUevent to) {
-    if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (milliseconds == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     const Locked lock;
     const auto *start = find<Event>(from), *end = find<Event>(to);
-    if (start == nullptr || end == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (start->capture != nullptr || end->capture != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
+    if (start == nullptr || end == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (start->capture != nullptr || end->capture != nullptr)
+        return CUDA_ERROR_CAPTURED_EVENT;
     if (!start->recorded || !end->recorded || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0) {
         return CUDA_ERROR_INVALID_HANDLE;
     }
@@ -73,7 +83,8 @@ using namespace keepgraph::sim;
 
 SIM_EXPORT CUresult cuEventCreate(CUevent* out, unsigned int flags) {
     SIM_ENTER(cuEventCreate);
-    if (out == nullptr || flags > 7) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr || flags > 7)
+        return CUDA_ERROR_INVALID_VALUE;
     SIM_CONTEXT(context);
     const Locked lock;
     Event* event = pool<Event>().take();
@@ -87,7 +98,8 @@ SIM_EXPORT CUresult cuEventDestroy_v2(CUevent handle) {
     SIM_ENTER(cuEventDestroy_v2);
     const Locked lock;
     auto* event = find<Event>(handle);
-    if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (event == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
     pool<Event>().give(event);
     return CUDA_SUCCESS;
 }
@@ -112,7 +124,8 @@ SIM_EXPORT CUresult cuEventSynchronize(CUevent event) {
     SIM_ENTER(cuEventSynchronize);
     {
         const Locked lock;
-        if (const CUresult code = observe(find<Event>(event)); code != CUDA_SUCCESS) return code;
+        if (const CUresult code = observe(find<Event>(event)); code != CUDA_SUCCESS)
+            return code;
     }
     wait_as_long_as_told();
     return CUDA_SUCCESS;

@@ -12,7 +12,8 @@ namespace {
 std::shared_ptr<ExecBody> build(const Graph& graph) {
     auto body = std::make_shared<ExecBody>();
     body->order = draw_order(graph);
-    if (body->order.size() != graph.nodes.size()) return nullptr;
+    if (body->order.size() != graph.nodes.size())
+        return nullptr;
     body->nodes.reserve(graph.nodes.size());
     body->position.reserve(graph.nodes.size());
     for (const Node* node : graph.nodes) {
@@ -21,7 +22,8 @@ std::shared_ptr<ExecBody> build(const Graph& graph) {
         copy.work = node->work;
         if (const auto* child = std::get_if<ChildWork>(&node->work)) {
             copy.child = build(*child->graph);
-            if (copy.child == nullptr) return nullptr;
+            if (copy.child == nullptr)
+                return nullptr;
         }
     }
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -32,22 +34,27 @@ std::shared_ptr<ExecBody> build(const Graph& graph) {
     return body;
 }
 
-constexpr cuuint64_t known_flags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
-                                   CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+constexpr cuuint64_t known_flags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+                                   CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
                                    CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
 CUresult instantiate(CUgraphExec* out, CUgraph handle, cuuint64_t flags) {
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     SIM_CONTEXT(context);
     (void)context;
     const Locked lock;
-    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS) return code;
+    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS)
+        return code;
     auto* graph = find<Graph>(handle);
-    if (graph == nullptr || (flags & ~known_flags) != 0 || graph->owner != nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (graph == nullptr || (flags & ~known_flags) != 0 || graph->owner != nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     const bool memory = has_memory_nodes(*graph);
-    if (memory && graph->live_execs != 0) return CUDA_ERROR_NOT_SUPPORTED;
+    if (memory && graph->live_execs != 0)
+        return CUDA_ERROR_NOT_SUPPORTED;
     auto body = build(*graph);
-    if (body == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (body == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     Exec* exec = pool<Exec>().take();
     exec->body = std::move(body);
     exec->flags = flags;
@@ -64,8 +71,10 @@ CUresult instantiate(CUgraphExec* out, CUgraph handle, cuuint64_t flags) {
 
 CUresult instantiate_old(CUgraphExec* out, CUgraph graph, CUgraphNode* error_node, char* log, size_t log_size) {
     const CUresult code = instantiate(out, graph, 0);
-    if (error_node != nullptr) *error_node = nullptr;
-    if (log != nullptr && log_size != 0) *log = 0;
+    if (error_node != nullptr)
+        *error_node = nullptr;
+    if (log != nullptr && log_size != 0)
+        *log = 0;
     return code;
 }
 
@@ -74,11 +83,13 @@ Graph* to_template(const ExecBody& body) {
     Graph* graph = new_graph();
     for (const ExecNode& node : body.nodes) {
         Work work = node.work;
-        if (auto* child = std::get_if<ChildWork>(&work)) child->graph = to_template(*node.child);
+        if (auto* child = std::get_if<ChildWork>(&work))
+            child->graph = to_template(*node.child);
         append_node(graph, {}, std::move(work));
     }
     for (size_t i = 0; i < body.nodes.size(); ++i) {
-        for (const unsigned before : body.nodes[i].after) connect(graph->nodes[before], graph->nodes[i], {});
+        for (const unsigned before : body.nodes[i].after)
+            connect(graph->nodes[before], graph->nodes[i], {});
     }
     return graph;
 }
@@ -86,9 +97,11 @@ Graph* to_template(const ExecBody& body) {
 CUresult run_all(const ExecBody& body) {
     for (const unsigned position : body.order) {
         const ExecNode& node = body.nodes[position];
-        if (!node.enabled) continue;
+        if (!node.enabled)
+            continue;
         const CUresult code = node.child != nullptr ? run_all(*node.child) : run(node.work);
-        if (code != CUDA_SUCCESS) return code;
+        if (code != CUDA_SUCCESS)
+            return code;
     }
     return CUDA_SUCCESS;
 }
@@ -99,19 +112,26 @@ CUresult launch(CUgraphExec handle, CUstream stream_handle) {
     {
         const Locked lock;
         const auto* exec = find<Exec>(handle);
-        if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        if (exec == nullptr)
+            return CUDA_ERROR_INVALID_VALUE;
         Stream* stream = stream_of(stream_handle);
-        if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+        if (stream == nullptr)
+            return CUDA_ERROR_INVALID_HANDLE;
         if (stream->capture != nullptr) {
-            if (stream->capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+            if (stream->capture->invalidated)
+                return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+            if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS)
+                return code;
             Work work = ChildWork{to_template(*exec->body)};
             bool captured;
             return capture_work(stream, work, &captured);
         }
-        if (const CUresult code = check_legacy(stream); code != CUDA_SUCCESS) return code;
+        if (const CUresult code = check_legacy(stream); code != CUDA_SUCCESS)
+            return code;
         body = exec->body;
     }
-    if (context->lost != CUDA_SUCCESS) return context->lost;
+    if (context->lost != CUDA_SUCCESS)
+        return context->lost;
     return run_all(*body);
 }
 
@@ -119,10 +139,13 @@ CUresult launch(CUgraphExec handle, CUstream stream_handle) {
 
 ExecNode* find_node(ExecBody& body, CUgraphNode node) {
     const auto found = body.position.find(node);
-    if (found != body.position.end()) return &body.nodes[found->second];
+    if (found != body.position.end())
+        return &body.nodes[found->second];
     for (ExecNode& candidate : body.nodes) {
-        if (candidate.child == nullptr) continue;
-        if (ExecNode* inner = find_node(*candidate.child, node)) return inner;
+        if (candidate.child == nullptr)
+            continue;
+        if (ExecNode* inner = find_node(*candidate.child, node))
+            return inner;
     }
     return nullptr;
 }
@@ -151,7 +174,8 @@ SIM_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec* out, CUgraph graph,
 SIM_EXPORT CUresult cuGraphInstantiateWithParams(CUgraphExec* out, CUgraph graph,
                                                  CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
     SIM_ENTER(cuGraphInstantiateWithParams);
-    if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (params == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     const CUresult code = instantiate(out, graph, params->flags);
     params->hErrNode_out = nullptr;
     params->result_out = code == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
@@ -162,7 +186,8 @@ SIM_EXPORT CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t* flags) {
     SIM_ENTER(cuGraphExecGetFlags);
     const Locked lock;
     const auto* exec = find<Exec>(handle);
-    if (exec == nullptr || flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (exec == nullptr || flags == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *flags = exec->flags;
     return CUDA_SUCCESS;
 }
@@ -170,7 +195,8 @@ SIM_EXPORT CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t* flags) {
 SIM_EXPORT CUresult cuGraphUpload(CUgraphExec handle, CUstream stream) {
     SIM_ENTER(cuGraphUpload);
     const Locked lock;
-    if (find<Exec>(handle) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (find<Exec>(handle) == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     return stream_of(stream) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
@@ -185,10 +211,13 @@ SIM_EXPORT CUresult cuGraphExecDestroy(CUgraphExec handle) {
     {
         const Locked lock;
         auto* exec = find<Exec>(handle);
-        if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-        if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS) return code;
+        if (exec == nullptr)
+            return CUDA_ERROR_INVALID_VALUE;
+        if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS)
+            return code;
         // The template may have died, and its handle may be another one's by now.
-        if (exec->source != nullptr && exec->source->id == exec->source_id) --exec->source->live_execs;
+        if (exec->source != nullptr && exec->source->id == exec->source_id)
+            --exec->source->live_execs;
         let_go(exec->user_objects, &dead);
         pool<Exec>().give(exec);
     }

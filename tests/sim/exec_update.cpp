@@ -12,8 +12,10 @@ CUresult set_work(CUgraphExec handle, CUgraphNode node_handle, Work work) {
     const Locked lock;
     auto* exec = find<Exec>(handle);
     ExecNode* node = exec != nullptr ? find_node(*exec->body, node_handle) : nullptr;
-    if (node == nullptr || node->work.index() != work.index()) return CUDA_ERROR_INVALID_VALUE;
-    if (std::holds_alternative<AllocWork>(work) || std::holds_alternative<FreeWork>(work)) return CUDA_ERROR_NOT_SUPPORTED;
+    if (node == nullptr || node->work.index() != work.index())
+        return CUDA_ERROR_INVALID_VALUE;
+    if (std::holds_alternative<AllocWork>(work) || std::holds_alternative<FreeWork>(work))
+        return CUDA_ERROR_NOT_SUPPORTED;
     node->work = std::move(work);
     return CUDA_SUCCESS;
 }
@@ -24,7 +26,8 @@ CUresult change(CUgraphExec handle, CUgraphNode node, Make make) {
     {
         const Locked lock;
         auto* exec = find<Exec>(handle);
-        if (exec == nullptr || find_node(*exec->body, node) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        if (exec == nullptr || find_node(*exec->body, node) == nullptr)
+            return CUDA_ERROR_INVALID_VALUE;
     }
     Work work = EmptyWork{};
     const CUresult code = make(&work);
@@ -50,22 +53,27 @@ CUgraphExecUpdateResultInfo no(CUgraphExecUpdateResult why, const Node* node = n
 
 /// Pairs the nodes by their order, as the real driver does for graphs that were made the same way.
 CUgraphExecUpdateResultInfo compare(const ExecBody& body, const Graph& graph) {
-    if (graph.nodes.size() != body.nodes.size()) return no(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+    if (graph.nodes.size() != body.nodes.size())
+        return no(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
     std::unordered_map<const Node*, unsigned> position;
-    for (const Node* node : graph.nodes) position.emplace(node, static_cast<unsigned>(position.size()));
+    for (const Node* node : graph.nodes)
+        position.emplace(node, static_cast<unsigned>(position.size()));
     for (size_t i = 0; i < body.nodes.size(); ++i) {
         const Node* node = graph.nodes[i];
         const ExecNode& old = body.nodes[i];
-        if (node->after.size() != old.after.size()) return no(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node);
+        if (node->after.size() != old.after.size())
+            return no(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node);
         for (size_t k = 0; k < old.after.size(); ++k) {
             if (position[node->after[k].node] != old.after[k]) {
                 return no(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node, node->after[k].node);
             }
         }
-        if (node->work.index() != old.work.index()) return no(CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, node);
+        if (node->work.index() != old.work.index())
+            return no(CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, node);
         if (const auto* child = std::get_if<ChildWork>(&node->work)) {
             const auto inner = compare(*old.child, *child->graph);
-            if (inner.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return inner;
+            if (inner.result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+                return inner;
         }
         if (const auto* copy = std::get_if<CopyWork>(&node->work)) {
             const CUDA_MEMCPY3D &now = copy->params, &then = std::get<CopyWork>(old.work).params;
@@ -83,7 +91,8 @@ CUgraphExecUpdateResultInfo compare(const ExecBody& body, const Graph& graph) {
 void take_over(ExecBody& body, const Graph& graph) {
     for (size_t i = 0; i < body.nodes.size(); ++i) {
         body.nodes[i].work = graph.nodes[i]->work;
-        if (const auto* child = std::get_if<ChildWork>(&graph.nodes[i]->work)) take_over(*body.nodes[i].child, *child->graph);
+        if (const auto* child = std::get_if<ChildWork>(&graph.nodes[i]->work))
+            take_over(*body.nodes[i].child, *child->graph);
     }
 }
 
@@ -96,7 +105,8 @@ CUresult update(CUgraphExec handle, CUgraph graph_handle, CUgraphExecUpdateResul
         return CUDA_ERROR_INVALID_VALUE;
     }
     *info = compare(*exec->body, *graph);
-    if (info->result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    if (info->result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     take_over(*exec->body, *graph);
     return CUDA_SUCCESS;
 }
@@ -114,18 +124,21 @@ using namespace keepgraph::sim;
 SIM_EXPORT CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* error_node,
                                       CUgraphExecUpdateResult* result) {
     SIM_ENTER(cuGraphExecUpdate);
-    if (error_node == nullptr || result == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (error_node == nullptr || result == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     CUgraphExecUpdateResultInfo info;
     const CUresult code = update(exec, graph, &info);
     *error_node = info.errorNode;
-    *result = info.result;
+    // A changed number of nodes has another name in this form than in the newer one.
+    const bool count_changed = info.result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && info.errorNode == nullptr;
+    *result = count_changed ? CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED : info.result;
     return code;
 }
 
 SIM_EXPORT CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
     SIM_ENTER(cuGraphExecUpdate_v2);
-    if (info == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return update(exec, graph, info);
+    CUgraphExecUpdateResultInfo unwanted;
+    return update(exec, graph, info != nullptr ? info : &unwanted);
 }
 
 SIM_EXPORT CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
@@ -186,7 +199,8 @@ SIM_EXPORT CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec handle, CUgra
     auto* exec = find<Exec>(handle);
     const auto* graph = find<Graph>(child);
     ExecNode* node = exec != nullptr ? find_node(*exec->body, node_handle) : nullptr;
-    if (node == nullptr || graph == nullptr || node->child == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (node == nullptr || graph == nullptr || node->child == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     if (compare(*node->child, *graph).result != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
         return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     }
@@ -204,7 +218,8 @@ SIM_EXPORT CUresult cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node_h
     const Locked lock;
     auto* exec = find<Exec>(handle);
     ExecNode* node = exec != nullptr ? find_node(*exec->body, node_handle) : nullptr;
-    if (node == nullptr || !can_be_disabled(node->work)) return CUDA_ERROR_INVALID_VALUE;
+    if (node == nullptr || !can_be_disabled(node->work))
+        return CUDA_ERROR_INVALID_VALUE;
     node->enabled = enabled != 0;
     return CUDA_SUCCESS;
 }
@@ -214,7 +229,8 @@ SIM_EXPORT CUresult cuGraphNodeGetEnabled(CUgraphExec handle, CUgraphNode node_h
     const Locked lock;
     auto* exec = find<Exec>(handle);
     const ExecNode* node = exec != nullptr ? find_node(*exec->body, node_handle) : nullptr;
-    if (node == nullptr || enabled == nullptr || !can_be_disabled(node->work)) return CUDA_ERROR_INVALID_VALUE;
+    if (node == nullptr || enabled == nullptr || !can_be_disabled(node->work))
+        return CUDA_ERROR_INVALID_VALUE;
     *enabled = node->enabled;
     return CUDA_SUCCESS;
 }

@@ -79,9 +79,11 @@ __attribute__((constructor)) void read_environment() {
 __attribute__((destructor)) void write_counts() {
     const char* path = std::getenv("KEEPGRAPH_SIM_COUNTS");
     // A process that never used CUDA, or a fork's child, must not overwrite the file of the one that did.
-    if (path == nullptr || !initialised || forked) return;
+    if (path == nullptr || !initialised || forked)
+        return;
     std::FILE* file = std::fopen(path, "w");
-    if (file == nullptr) return;
+    if (file == nullptr)
+        return;
     for (Function* function = called; function != nullptr; function = function->next) {
         std::fprintf(file, "%s %llu\n", function->name, function->calls.load());
     }
@@ -97,7 +99,8 @@ void remember(Function* function) {
 CUresult injected(const char* name, unsigned long long call) {
     const std::lock_guard lock(failures_mutex);
     for (const Failure& failure : failures()) {
-        if (failure.call == call && failure.function == name) return failure.code;
+        if (failure.call == call && failure.function == name)
+            return failure.code;
     }
     return CUDA_SUCCESS;
 }
@@ -110,12 +113,15 @@ CUresult Function::enter(Needs needs) {
         thread.entering_twin = false;
     } else {
         const unsigned long long call = calls.fetch_add(1, std::memory_order_relaxed) + 1;
-        if (call == 1) remember(this);
+        if (call == 1)
+            remember(this);
         if (any_failure.load(std::memory_order_relaxed)) {
-            if (const CUresult code = injected(name, call); code != CUDA_SUCCESS) return code;
+            if (const CUresult code = injected(name, call); code != CUDA_SUCCESS)
+                return code;
         }
     }
-    if (needs == Needs::nothing) return CUDA_SUCCESS;
+    if (needs == Needs::nothing)
+        return CUDA_SUCCESS;
     if (forked.load(std::memory_order_relaxed) || !initialised.load(std::memory_order_relaxed)) {
         return CUDA_ERROR_NOT_INITIALIZED;
     }
@@ -127,11 +133,14 @@ Twin::Twin() {
     this_thread().entering_twin = true;
 }
 
-Twin::~Twin() { this_thread().per_thread_default = false; }
+Twin::~Twin() {
+    this_thread().per_thread_default = false;
+}
 
 bool is_hidden(const char* exported_name) {
     for (const std::string& name : hidden()) {
-        if (name == exported_name) return true;
+        if (name == exported_name)
+            return true;
     }
     return false;
 }
@@ -143,10 +152,13 @@ using namespace keepgraph::sim;
 /// How often an exported function was called, injected failures included.
 SIM_EXPORT unsigned long long keepgraph_sim_calls(const char* name) {
     for (Function* function = called; function != nullptr; function = function->next) {
-        if (std::strcmp(function->name, name) == 0) return function->calls;
+        if (std::strcmp(function->name, name) == 0)
+            return function->calls;
     }
     return 0;
 }
 
 /// Makes the given call of a function (1 is the first of the process) return an error and do nothing.
-SIM_EXPORT void keepgraph_sim_fail(const char* name, unsigned long long call, int code) { add_failure(name, call, code); }
+SIM_EXPORT void keepgraph_sim_fail(const char* name, unsigned long long call, int code) {
+    add_failure(name, call, code);
+}

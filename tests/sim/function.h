@@ -36,9 +36,10 @@ extern std::atomic<bool> forked;  // the child of a fork can use nothing, as wit
 
 }  // namespace keepgraph::sim
 
-#define SIM_ENTER_WITH(symbol, needs)                                   \
-    static constinit ::keepgraph::sim::Function sim_function{#symbol};  \
-    if (const CUresult early = sim_function.enter(needs); early != CUDA_SUCCESS) return early
+#define SIM_ENTER_WITH(symbol, needs)                                            \
+    static constinit ::keepgraph::sim::Function sim_function{#symbol};           \
+    if (const CUresult early = sim_function.enter(needs); early != CUDA_SUCCESS) \
+    return early
 
 #define SIM_ENTER(symbol) SIM_ENTER_WITH(symbol, ::keepgraph::sim::Needs::init)
 #define SIM_ENTER_EARLY(symbol) SIM_ENTER_WITH(symbol, ::keepgraph::sim::Needs::nothing)

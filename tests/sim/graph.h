@@ -35,8 +35,8 @@ struct Graph : Object<Kind::graph> {
     unsigned id = 0;
     std::vector<Node*> nodes;
     unsigned next_index = 0;
-    Node* owner = nullptr;       // the child graph node it belongs to
-    unsigned live_execs = 0;     // asked for graphs with memory nodes alone, which allow one
+    Node* owner = nullptr;    // the child graph node it belongs to
+    unsigned live_execs = 0;  // asked for graphs with memory nodes alone, which allow one
     bool being_captured = false;
     UserObjects user_objects;
 };

@@ -16,19 +16,23 @@ namespace {
 template <class Make>
 CUresult add(CUgraphNode* out, CUgraph handle, const CUgraphNode* after, const CUgraphEdgeData* edges, size_t count,
              Make make) {
-    if (out == nullptr || (count != 0 && after == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr || (count != 0 && after == nullptr))
+        return CUDA_ERROR_INVALID_VALUE;
     {
         const Locked lock;
-        if (find<Graph>(handle) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        if (find<Graph>(handle) == nullptr)
+            return CUDA_ERROR_INVALID_VALUE;
     }
     Work work = EmptyWork{};
-    if (const CUresult code = make(&work); code != CUDA_SUCCESS) return code;
+    if (const CUresult code = make(&work); code != CUDA_SUCCESS)
+        return code;
     const Locked lock;
     auto* graph = find<Graph>(handle);
     Node* node = nullptr;
-    const CUresult code = graph != nullptr ? add_node(graph, after, edges, count, std::move(work), &node)
-                                           : CUDA_ERROR_INVALID_VALUE;
-    if (code == CUDA_SUCCESS) *out = handle_of<CUgraphNode>(node);
+    const CUresult code =
+        graph != nullptr ? add_node(graph, after, edges, count, std::move(work), &node) : CUDA_ERROR_INVALID_VALUE;
+    if (code == CUDA_SUCCESS)
+        *out = handle_of<CUgraphNode>(node);
     return code;
 }
 
@@ -43,11 +47,13 @@ auto locked_work(const Params* params) {
 /// The work of a node of the wanted type; 1 for none, and for a node of another type.
 template <class Wanted, class Use>
 CUresult with_work(CUgraphNode handle, const void* params, Use use) {
-    if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (params == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     const Locked lock;
     auto* node = find<Node>(handle);
     auto* work = node != nullptr ? std::get_if<Wanted>(&node->work) : nullptr;
-    if (work == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (work == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     use(*work);
     return CUDA_SUCCESS;
 }
@@ -70,7 +76,8 @@ void show(KernelWork& work, Params* params) {
 CUresult set_work(CUgraphNode handle, Work work) {
     const Locked lock;
     auto* node = find<Node>(handle);
-    if (node == nullptr || node->work.index() != work.index()) return CUDA_ERROR_INVALID_VALUE;
+    if (node == nullptr || node->work.index() != work.index())
+        return CUDA_ERROR_INVALID_VALUE;
     node->work = std::move(work);
     return CUDA_SUCCESS;
 }
@@ -149,13 +156,15 @@ SIM_EXPORT CUresult cuGraphAddEventWaitNode(CUgraphNode* out, CUgraph graph, con
 SIM_EXPORT CUresult cuGraphAddMemAllocNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count,
                                            CUDA_MEM_ALLOC_NODE_PARAMS* params) {
     SIM_ENTER(cuGraphAddMemAllocNode);
-    if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (params == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     CUgraphNodeParams all = {};
     all.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
     all.alloc.poolProps = params->poolProps;
     all.alloc.bytesize = params->bytesize;
     const CUresult code = add(out, graph, after, nullptr, count, [&](Work* work) { return to_work(&all, work); });
-    if (code == CUDA_SUCCESS) params->dptr = all.alloc.dptr;
+    if (code == CUDA_SUCCESS)
+        params->dptr = all.alloc.dptr;
     return code;
 }
 
@@ -190,7 +199,8 @@ SIM_EXPORT CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType* type
     SIM_ENTER(cuGraphNodeGetType);
     const Locked lock;
     const auto* node = find<Node>(handle);
-    if (node == nullptr || type == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (node == nullptr || type == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *type = type_of(node->work);
     return CUDA_SUCCESS;
 }
@@ -228,7 +238,8 @@ SIM_EXPORT CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMC
     SIM_ENTER(cuGraphMemcpyNodeSetParams);
     CUcontext ctx = nullptr;
     const CUresult found = with_work<CopyWork>(node, params, [&](CopyWork& work) { ctx = work.ctx; });
-    if (found != CUDA_SUCCESS) return found;
+    if (found != CUDA_SUCCESS)
+        return found;
     Work work = EmptyWork{};
     const CUresult code = to_work(params, ctx, &work);
     return code == CUDA_SUCCESS ? set_work(node, std::move(work)) : code;
@@ -246,7 +257,8 @@ SIM_EXPORT CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMS
     SIM_ENTER(cuGraphMemsetNodeSetParams);
     CUcontext ctx = nullptr;
     const CUresult found = with_work<MemsetWork>(node, params, [&](MemsetWork& work) { ctx = work.params.ctx; });
-    if (found != CUDA_SUCCESS) return found;
+    if (found != CUDA_SUCCESS)
+        return found;
     Work work = EmptyWork{};
     const CUresult code = to_work(params, ctx, &work);
     return code == CUDA_SUCCESS ? set_work(node, std::move(work)) : code;

@@ -38,8 +38,10 @@ bool reachable(const T* pointer, unsigned long long count) {
 template <class Value, class... Inputs>
 CUresult for_each(float* out, int n, unsigned long long threads, Value value, Inputs... inputs) {
     const unsigned long long count = n > 0 ? std::min<unsigned long long>(n, threads) : 0;
-    if (!reachable(out, count) || !(reachable(inputs, count) && ...)) return CUDA_ERROR_ILLEGAL_ADDRESS;
-    for (unsigned long long i = 0; i < count; ++i) out[i] = value(i);
+    if (!reachable(out, count) || !(reachable(inputs, count) && ...))
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    for (unsigned long long i = 0; i < count; ++i)
+        out[i] = value(i);
     return CUDA_SUCCESS;
 }
 
@@ -57,7 +59,8 @@ CUresult add(const unsigned char* values, unsigned long long, unsigned long long
     const auto* b = v.next<const float*>();
     auto* out = v.next<float*>();
     const auto n = v.next<int>();
-    return for_each(out, n, threads, [=](auto i) { return a[i] + b[i]; }, a, b);
+    return for_each(
+        out, n, threads, [=](auto i) { return a[i] + b[i]; }, a, b);
 }
 
 CUresult scale(const unsigned char* values, unsigned long long, unsigned long long threads) {
@@ -66,7 +69,8 @@ CUresult scale(const unsigned char* values, unsigned long long, unsigned long lo
     auto* out = v.next<float*>();
     const auto factor = v.next<float>();
     const auto n = v.next<int>();
-    return for_each(out, n, threads, [=](auto i) { return in[i] * factor; }, in);
+    return for_each(
+        out, n, threads, [=](auto i) { return in[i] * factor; }, in);
 }
 
 CUresult copy(const unsigned char* values, unsigned long long, unsigned long long threads) {
@@ -74,12 +78,14 @@ CUresult copy(const unsigned char* values, unsigned long long, unsigned long lon
     const auto* in = v.next<const float*>();
     auto* out = v.next<float*>();
     const auto n = v.next<int>();
-    return for_each(out, n, threads, [=](auto i) { return in[i]; }, in);
+    return for_each(
+        out, n, threads, [=](auto i) { return in[i]; }, in);
 }
 
 CUresult count(const unsigned char* values, unsigned long long blocks, unsigned long long) {
     auto* counter = Values(values).next<unsigned long long*>();
-    if (!reachable(counter, 1)) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    if (!reachable(counter, 1))
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
     __atomic_fetch_add(counter, blocks, __ATOMIC_RELAXED);
     return CUDA_SUCCESS;
 }
@@ -93,17 +99,21 @@ CUresult twice(const unsigned char* values, unsigned long long, unsigned long lo
     const auto* in = v.next<const float*>();
     auto* out = v.next<float*>();
     const auto n = v.next<int>();
-    return for_each(out, n, threads, [=](auto i) { return 2 * in[i]; }, in);
+    return for_each(
+        out, n, threads, [=](auto i) { return 2 * in[i]; }, in);
 }
 
 CUresult slow(const unsigned char* values, unsigned long long, unsigned long long) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(Values(values).next<unsigned long long>());
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::nanoseconds(Values(values).next<unsigned long long>());
     while (std::chrono::steady_clock::now() < end) {
     }
     return CUDA_SUCCESS;
 }
 
-CUresult empty(const unsigned char*, unsigned long long, unsigned long long) { return CUDA_SUCCESS; }
+CUresult empty(const unsigned char*, unsigned long long, unsigned long long) {
+    return CUDA_SUCCESS;
+}
 
 constexpr struct {
     const char* name;
@@ -118,7 +128,8 @@ constexpr struct {
 
 HostKernel host_kernel(const std::string& name) {
     for (const auto& kernel : kernels) {
-        if (name == kernel.name) return kernel.run;
+        if (name == kernel.name)
+            return kernel.run;
     }
     return nullptr;
 }

@@ -15,9 +15,9 @@ CUresult launch(CUfunction function, const unsigned grid[3], const unsigned bloc
     KernelWork work;
     {
         const Locked lock;
-        const CUresult code =
-            kernel_work(&work, function, nullptr, nullptr, grid, block, shared, kernel_params, extra);
-        if (code != CUDA_SUCCESS) return code;
+        const CUresult code = kernel_work(&work, function, nullptr, nullptr, grid, block, shared, kernel_params, extra);
+        if (code != CUDA_SUCCESS)
+            return code;
     }
     return submit(stream, std::move(work));
 }
@@ -34,7 +34,8 @@ SIM_EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int g
 
 SIM_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** kernel_params, void** extra) {
     SIM_ENTER(cuLaunchKernelEx);
-    if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (config == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     const unsigned grid[] = {config->gridDimX, config->gridDimY, config->gridDimZ};
     const unsigned block[] = {config->blockDimX, config->blockDimY, config->blockDimZ};
     return launch(f, grid, block, config->sharedMemBytes, config->hStream, kernel_params, extra);
@@ -50,6 +51,7 @@ SIM_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gx, uns
 
 SIM_EXPORT CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void* user_data) {
     SIM_ENTER(cuLaunchHostFunc);
-    if (fn == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (fn == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     return submit(stream, HostWork{{fn, user_data}});
 }

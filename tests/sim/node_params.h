@@ -9,7 +9,7 @@ namespace keepgraph::sim {
 // ---- a struct of the program becomes work
 CUresult to_work(const CUDA_KERNEL_NODE_PARAMS_v1* params, Work* work);
 CUresult to_work(const CUDA_KERNEL_NODE_PARAMS_v2* params, Work* work);
-CUresult to_work(const CUDA_MEMCPY3D* params, CUcontext ctx, Work* work);           // takes the lock itself
+CUresult to_work(const CUDA_MEMCPY3D* params, CUcontext ctx, Work* work);            // takes the lock itself
 CUresult to_work(const CUDA_MEMSET_NODE_PARAMS* params, CUcontext ctx, Work* work);  // takes the lock itself
 CUresult to_work(const CUDA_HOST_NODE_PARAMS* params, Work* work);
 CUresult to_work(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params, Work* work);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles. A handle is the address of an object whose storage is never given back, and the storage of a destroyed object
-// is the next one handed out: programs that keep a stale handle meet the same re-use as with the real driver, and a
-// stale handle can be recognised instead of being followed into freed memory.
+// Handles. A handle is the address of an object whose storage is never given back, and the storage of a destroyed
+// object is the next one handed out: programs that keep a stale handle meet the same re-use as with the real driver,
+// and a stale handle can be recognised instead of being followed into freed memory.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,8 @@ class Pool {
     template <class Use>
     void for_each(Use use) {
         for (T& object : all_) {
-            if (object.kind == T::kind_of_type) use(&object);
+            if (object.kind == T::kind_of_type)
+                use(&object);
         }
     }
 

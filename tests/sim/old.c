@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // First versions of functions (most of them with 32-bit sizes and addresses) and others that no program calls any more.
-// They are here because look-ups find them: cuMemAlloc asked for with version 2000 is not cuMemAlloc_v2. Their signatures
-// do not matter, so this is C without cuda.h; all answer CUDA_ERROR_NOT_SUPPORTED.
+// They are here because look-ups find them: cuMemAlloc asked for with version 2000 is not cuMemAlloc_v2. Their
+// signatures do not matter, so this is C without cuda.h; all answer CUDA_ERROR_NOT_SUPPORTED.
 #define OLD(name)                                          \
     __attribute__((visibility("default"))) int name(void); \
-    int name(void) { return 801; }
+    int name(void) {                                       \
+        return 801;                                        \
+    }
 
 OLD(cuCtxCreate)
 OLD(cuCtxDestroy)

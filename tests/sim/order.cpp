@@ -31,7 +31,8 @@ std::vector<unsigned> draw_order(const Graph& graph) {
     for (unsigned i = 0; i < graph.nodes.size(); ++i) {
         position[graph.nodes[i]] = i;
         missing[i] = graph.nodes[i]->after.size();
-        if (missing[i] == 0) ready.push_back(i);
+        if (missing[i] == 0)
+            ready.push_back(i);
     }
     while (!ready.empty()) {
         std::swap(ready[random() % ready.size()], ready.back());
@@ -40,10 +41,12 @@ std::vector<unsigned> draw_order(const Graph& graph) {
         order.push_back(next);
         for (const Dependency& edge : graph.nodes[next]->before) {
             const unsigned dependent = position[edge.node];
-            if (--missing[dependent] == 0) ready.push_back(dependent);
+            if (--missing[dependent] == 0)
+                ready.push_back(dependent);
         }
     }
-    if (order.size() != graph.nodes.size()) order.clear();
+    if (order.size() != graph.nodes.size())
+        order.clear();
     return order;
 }
 

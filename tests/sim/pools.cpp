@@ -37,20 +37,26 @@ std::map<int, MemoryPool*>& current_pools() {
 
 MemoryPool* current_pool(int device) {
     MemoryPool*& chosen = current_pools()[device];
-    if (chosen == nullptr || chosen->kind != Kind::pool) chosen = default_pool(device);
+    if (chosen == nullptr || chosen->kind != Kind::pool)
+        chosen = default_pool(device);
     return chosen;
 }
 
 CUresult allocate_async(CUdeviceptr* out, size_t size, MemoryPool* from, CUstream handle) {
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     SIM_CONTEXT(context);
     const Locked lock;
     Stream* stream = stream_of(handle);
-    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (size == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (from == nullptr) from = current_pool(context->device);
+    if (stream == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (size == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (from == nullptr)
+        from = current_pool(context->device);
     if (stream->capture != nullptr) {
-        if (stream->capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+        if (stream->capture->invalidated)
+            return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
         AllocWork alloc;
         alloc.context = context;
         alloc.params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -58,16 +64,20 @@ CUresult allocate_async(CUdeviceptr* out, size_t size, MemoryPool* from, CUstrea
         alloc.params.poolProps.location.id = context->device;
         alloc.params.bytesize = size;
         alloc.params.dptr = take_addresses(size);
-        if (alloc.params.dptr == 0) return CUDA_ERROR_OUT_OF_MEMORY;
+        if (alloc.params.dptr == 0)
+            return CUDA_ERROR_OUT_OF_MEMORY;
         *out = alloc.params.dptr;
         Work work = alloc;
         bool captured;
         return capture_work(stream, work, &captured);
     }
-    if (const CUresult code = check_legacy(stream); code != CUDA_SUCCESS) return code;
-    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS) return code;
+    if (const CUresult code = check_legacy(stream); code != CUDA_SUCCESS)
+        return code;
+    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS)
+        return code;
     const CUdeviceptr start = allocate(size, Origin::stream_ordered, context);
-    if (start == 0) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (start == 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     const_cast<Block*>(block_starting_at(start))->pool = from;
     from->used += size;
     from->used_high = std::max(from->used_high, from->used);
@@ -80,30 +90,39 @@ CUresult free_async(CUdeviceptr dptr, CUstream handle) {
     (void)context;
     const Locked lock;
     Stream* stream = stream_of(handle);
-    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (dptr == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (stream == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (dptr == 0)
+        return CUDA_SUCCESS;
     if (stream->capture != nullptr) {
         Work work = FreeWork{dptr};
         bool captured;
         return capture_work(stream, work, &captured);
     }
-    if (const CUresult code = check_legacy(stream); code != CUDA_SUCCESS) return code;
-    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS) return code;
+    if (const CUresult code = check_legacy(stream); code != CUDA_SUCCESS)
+        return code;
+    if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS)
+        return code;
     const Block* block = block_starting_at(dptr);
-    if (block == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (block == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     if (block->origin == Origin::graph) {
         remove_block(dptr);
         return CUDA_SUCCESS;
     }
-    if (block->origin != Origin::stream_ordered && block->origin != Origin::device) return CUDA_ERROR_INVALID_VALUE;
-    if (block->pool != nullptr) block->pool->used -= block->size;
+    if (block->origin != Origin::stream_ordered && block->origin != Origin::device)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (block->pool != nullptr)
+        block->pool->used -= block->size;
     release(dptr);
     return CUDA_SUCCESS;
 }
 
 CUresult device_pool(CUmemoryPool* out, CUdevice device, MemoryPool* (*which)(int)) {
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (device < 0 || device >= device_count()) return CUDA_ERROR_INVALID_DEVICE;
+    if (out == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (device < 0 || device >= device_count())
+        return CUDA_ERROR_INVALID_DEVICE;
     const Locked lock;
     *out = handle_of<CUmemoryPool>(which(device));
     return CUDA_SUCCESS;
@@ -114,7 +133,9 @@ bool is_pool_attribute(CUmemPool_attribute attribute) {
 }
 
 /// The first three attributes are ints, the others 64 bits wide.
-bool is_int(CUmemPool_attribute attribute) { return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES; }
+bool is_int(CUmemPool_attribute attribute) {
+    return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
+}
 
 }  // namespace
 }  // namespace keepgraph::sim
@@ -129,7 +150,8 @@ SIM_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* dptr, size_t bytesize, CUstream
 SIM_EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr* dptr, size_t bytesize, CUmemoryPool handle, CUstream stream) {
     SIM_ENTER(cuMemAllocFromPoolAsync);
     auto* from = find<MemoryPool>(handle);
-    if (from == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (from == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     return allocate_async(dptr, bytesize, from, stream);
 }
 
@@ -150,17 +172,20 @@ SIM_EXPORT CUresult cuDeviceGetMemPool(CUmemoryPool* out, CUdevice device) {
 
 SIM_EXPORT CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle) {
     SIM_ENTER(cuDeviceSetMemPool);
-    if (device < 0 || device >= device_count()) return CUDA_ERROR_INVALID_DEVICE;
+    if (device < 0 || device >= device_count())
+        return CUDA_ERROR_INVALID_DEVICE;
     const Locked lock;
     auto* chosen = find<MemoryPool>(handle);
-    if (chosen == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (chosen == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     current_pools()[device] = chosen;
     return CUDA_SUCCESS;
 }
 
 SIM_EXPORT CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* props) {
     SIM_ENTER(cuMemPoolCreate);
-    if (out == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr || props == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     if (props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED || props->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
         props->location.id < 0 || props->location.id >= device_count()) {
         return CUDA_ERROR_INVALID_VALUE;
@@ -176,7 +201,8 @@ SIM_EXPORT CUresult cuMemPoolDestroy(CUmemoryPool handle) {
     SIM_ENTER(cuMemPoolDestroy);
     const Locked lock;
     auto* dying = find<MemoryPool>(handle);
-    if (dying == nullptr || dying->is_default) return CUDA_ERROR_INVALID_VALUE;
+    if (dying == nullptr || dying->is_default)
+        return CUDA_ERROR_INVALID_VALUE;
     pool<MemoryPool>().give(dying);
     return CUDA_SUCCESS;
 }
@@ -191,9 +217,11 @@ SIM_EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribu
     SIM_ENTER(cuMemPoolSetAttribute);
     const Locked lock;
     auto* target = find<MemoryPool>(handle);
-    if (target == nullptr || value == nullptr || !is_pool_attribute(attribute)) return CUDA_ERROR_INVALID_VALUE;
+    if (target == nullptr || value == nullptr || !is_pool_attribute(attribute))
+        return CUDA_ERROR_INVALID_VALUE;
     target->attributes[attribute] = is_int(attribute) ? *static_cast<int*>(value) : *static_cast<cuuint64_t*>(value);
-    if (attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH) target->used_high = target->used;
+    if (attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH)
+        target->used_high = target->used;
     return CUDA_SUCCESS;
 }
 
@@ -201,7 +229,8 @@ SIM_EXPORT CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribu
     SIM_ENTER(cuMemPoolGetAttribute);
     const Locked lock;
     auto* asked = find<MemoryPool>(handle);
-    if (asked == nullptr || value == nullptr || !is_pool_attribute(attribute)) return CUDA_ERROR_INVALID_VALUE;
+    if (asked == nullptr || value == nullptr || !is_pool_attribute(attribute))
+        return CUDA_ERROR_INVALID_VALUE;
     if (is_int(attribute)) {
         const auto set = asked->attributes.find(attribute);
         *static_cast<int*>(value) = set != asked->attributes.end() ? static_cast<int>(set->second) : 1;

@@ -34,13 +34,15 @@ Stream* legacy_stream(Context* context) {
 Stream* per_thread_stream(Context* context) {
     auto& streams = this_thread().default_streams;
     for (const auto& [id, stream] : streams) {
-        if (id == context->id) return stream;
+        if (id == context->id)
+            return stream;
     }
     return streams.emplace_back(context->id, new_stream(context, 0, 0)).second;
 }
 
 CUresult create(CUstream* out, unsigned flags, int priority) {
-    if (out == nullptr || flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr || flags > CU_STREAM_NON_BLOCKING)
+        return CUDA_ERROR_INVALID_VALUE;
     SIM_CONTEXT(context);
     const Locked lock;
     // Priorities outside of the range are clamped.
@@ -61,16 +63,19 @@ CUresult with_stream(CUstream handle, Use use) {
 
 Stream* stream_of(CUstream handle) {
     const auto number = reinterpret_cast<uintptr_t>(handle);
-    if (number > 2) return find<Stream>(handle);
+    if (number > 2)
+        return find<Stream>(handle);
     Context* context = current_context();
-    if (context == nullptr) return nullptr;
+    if (context == nullptr)
+        return nullptr;
     const bool per_thread = number == 2 || (number == 0 && this_thread().per_thread_default);
     return per_thread ? per_thread_stream(context) : legacy_stream(context);
 }
 
 void forget_streams_of(const Context* context) {
     pool<Stream>().for_each([&](Stream* stream) {
-        if (stream->context != context) return;
+        if (stream->context != context)
+            return;
         leave_captures(stream);
         pool<Stream>().give(stream);
     });
@@ -82,7 +87,8 @@ void wait_as_long_as_told() {
         return text != nullptr ? std::atol(text) : 0;
     }();
     pthread_testcancel();
-    if (microseconds == 0) return;
+    if (microseconds == 0)
+        return;
     const timespec wait = {microseconds / 1000000, microseconds % 1000000 * 1000};
     nanosleep(&wait, nullptr);
 }
@@ -105,7 +111,8 @@ SIM_EXPORT CUresult cuStreamDestroy_v2(CUstream handle) {
     SIM_ENTER(cuStreamDestroy_v2);
     const Locked lock;
     auto* stream = reinterpret_cast<uintptr_t>(handle) <= 2 ? nullptr : find<Stream>(handle);
-    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
     leave_captures(stream);
     pool<Stream>().give(stream);
     return CUDA_SUCCESS;
@@ -117,8 +124,10 @@ SIM_EXPORT CUresult cuStreamSynchronize(CUstream handle) {
     {
         const Locked lock;
         const Stream* stream = stream_of(handle);
-        if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-        if (const CUresult code = check_observation(stream); code != CUDA_SUCCESS) return code;
+        if (stream == nullptr)
+            return CUDA_ERROR_INVALID_HANDLE;
+        if (const CUresult code = check_observation(stream); code != CUDA_SUCCESS)
+            return code;
     }
     wait_as_long_as_told();
     return context->lost;
@@ -129,20 +138,25 @@ SIM_EXPORT CUresult cuStreamQuery(CUstream handle) {
     SIM_CONTEXT(context);
     const Locked lock;
     const Stream* stream = stream_of(handle);
-    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
     const CUresult code = check_observation(stream);
     return code != CUDA_SUCCESS ? code : context->lost;
 }
 
 SIM_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned int flags) {
     SIM_ENTER(cuStreamWaitEvent);
-    if (flags > CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+    if (flags > CU_EVENT_WAIT_EXTERNAL)
+        return CUDA_ERROR_INVALID_VALUE;
     return with_stream(handle, [&](Stream& stream) {
         const auto* event = find<Event>(event_handle);
-        if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-        if (stream.capture != nullptr && stream.capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+        if (event == nullptr)
+            return CUDA_ERROR_INVALID_HANDLE;
+        if (stream.capture != nullptr && stream.capture->invalidated)
+            return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
         if (flags == CU_EVENT_WAIT_EXTERNAL) {
-            if (stream.capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+            if (stream.capture == nullptr)
+                return CUDA_ERROR_ILLEGAL_STATE;
             Work work = EventWaitWork{event_handle};
             bool captured;
             return capture_work(&stream, work, &captured);
@@ -153,7 +167,8 @@ SIM_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, uns
 
 SIM_EXPORT CUresult cuStreamGetCtx(CUstream handle, CUcontext* out) {
     SIM_ENTER(cuStreamGetCtx);
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     return with_stream(handle, [&](const Stream& stream) {
         *out = handle_of<CUcontext>(stream.context);
         return CUDA_SUCCESS;
@@ -162,7 +177,8 @@ SIM_EXPORT CUresult cuStreamGetCtx(CUstream handle, CUcontext* out) {
 
 SIM_EXPORT CUresult cuStreamGetFlags(CUstream handle, unsigned int* flags) {
     SIM_ENTER(cuStreamGetFlags);
-    if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (flags == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     return with_stream(handle, [&](const Stream& stream) {
         *flags = stream.flags;
         return CUDA_SUCCESS;
@@ -171,7 +187,8 @@ SIM_EXPORT CUresult cuStreamGetFlags(CUstream handle, unsigned int* flags) {
 
 SIM_EXPORT CUresult cuStreamGetPriority(CUstream handle, int* priority) {
     SIM_ENTER(cuStreamGetPriority);
-    if (priority == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (priority == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     return with_stream(handle, [&](const Stream& stream) {
         *priority = stream.priority;
         return CUDA_SUCCESS;
@@ -180,7 +197,8 @@ SIM_EXPORT CUresult cuStreamGetPriority(CUstream handle, int* priority) {
 
 SIM_EXPORT CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
     SIM_ENTER(cuStreamGetId);
-    if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (id == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     return with_stream(handle, [&](const Stream& stream) {
         *id = stream.id;
         return CUDA_SUCCESS;
@@ -189,7 +207,8 @@ SIM_EXPORT CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
 
 SIM_EXPORT CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
     SIM_ENTER(cuStreamGetDevice);
-    if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (device == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     return with_stream(handle, [&](const Stream& stream) {
         *device = stream.context->device;
         return CUDA_SUCCESS;

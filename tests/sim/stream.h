@@ -27,7 +27,7 @@ struct Stream : Object<Kind::stream> {
     uint64_t id = 0;
     bool legacy = false;
     std::shared_ptr<Capture> capture;
-    std::vector<Dependency> after;  // while it captures
+    std::vector<Dependency> after;         // while it captures
     std::vector<CUgraphNode> nodes_shown;  // what cuStreamGetCaptureInfo gave the program a pointer to
     std::vector<CUgraphEdgeData> edges_shown;
 };

@@ -15,7 +15,7 @@ struct Stream;
 
 struct Thread {
     uint64_t id = 0;
-    std::vector<Context*> contexts;  // cuCtxPushCurrent pushes at the back
+    std::vector<Context*> contexts;                             // cuCtxPushCurrent pushes at the back
     std::vector<std::pair<uint64_t, Stream*>> default_streams;  // per-thread default stream, by context id
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
     bool per_thread_default = false;

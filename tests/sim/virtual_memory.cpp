@@ -43,21 +43,24 @@ std::map<CUdeviceptr, Mapping>& mappings() {
 
 bool is_reserved(CUdeviceptr start, size_t size) {
     auto after = reservations().upper_bound(start);
-    if (after == reservations().begin()) return false;
+    if (after == reservations().begin())
+        return false;
     const auto& [begin, length] = *std::prev(after);
     return start >= begin && start + size <= begin + length;
 }
 
 bool is_free(CUdeviceptr start, size_t size) {
     auto after = mappings().lower_bound(start + size);
-    if (after == mappings().begin()) return true;
+    if (after == mappings().begin())
+        return true;
     const auto& [begin, mapping] = *std::prev(after);
     return begin + mapping.size <= start;
 }
 
 void drop(CUmemGenericAllocationHandle handle) {
     const auto found = physicals().find(handle);
-    if (found == physicals().end() || --found->second.references != 0) return;
+    if (found == physicals().end() || --found->second.references != 0)
+        return;
     close(found->second.file);
     physicals().erase(found);
 }
@@ -67,17 +70,20 @@ void drop(CUmemGenericAllocationHandle handle) {
 SIM_EXPORT CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocationProp* prop,
                                                   CUmemAllocationGranularity_flags) {
     SIM_ENTER(cuMemGetAllocationGranularity);
-    if (granularity == nullptr || prop == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (granularity == nullptr || prop == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *granularity = vmm_granularity;
     return CUDA_SUCCESS;
 }
 
 SIM_EXPORT CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t, CUdeviceptr, unsigned long long flags) {
     SIM_ENTER(cuMemAddressReserve);
-    if (ptr == nullptr || size == 0 || size % vmm_granularity != 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (ptr == nullptr || size == 0 || size % vmm_granularity != 0 || flags != 0)
+        return CUDA_ERROR_INVALID_VALUE;
     const Locked lock;
     const CUdeviceptr start = take_addresses(size);
-    if (start == 0) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (start == 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     reservations()[start] = size;
     *ptr = start;
     return CUDA_SUCCESS;
@@ -87,7 +93,8 @@ SIM_EXPORT CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
     SIM_ENTER(cuMemAddressFree);
     const Locked lock;
     const auto found = reservations().find(ptr);
-    if (found == reservations().end() || found->second != size || !is_free(ptr, size)) return CUDA_ERROR_INVALID_VALUE;
+    if (found == reservations().end() || found->second != size || !is_free(ptr, size))
+        return CUDA_ERROR_INVALID_VALUE;
     reservations().erase(found);
     give_addresses(ptr, size);
     return CUDA_SUCCESS;
@@ -102,10 +109,13 @@ SIM_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t siz
     if (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    if (prop->location.id < 0 || prop->location.id >= device_count()) return CUDA_ERROR_INVALID_DEVICE;
-    if (size > device_memory) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (prop->location.id < 0 || prop->location.id >= device_count())
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (size > device_memory)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     const int file = memfd_create("libcuda-double", MFD_CLOEXEC);
-    if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     const Locked lock;
     *handle = next_id();
     physicals()[*handle] = {file, size, prop->location.id, 1};
@@ -115,7 +125,8 @@ SIM_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t siz
 SIM_EXPORT CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
     SIM_ENTER(cuMemRelease);
     const Locked lock;
-    if (physicals().count(handle) == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (physicals().count(handle) == 0)
+        return CUDA_ERROR_INVALID_VALUE;
     drop(handle);
     return CUDA_SUCCESS;
 }
@@ -125,28 +136,44 @@ SIM_EXPORT CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemG
     SIM_ENTER(cuMemMap);
     const Locked lock;
     const auto physical = physicals().find(handle);
-    if (physical == physicals().end() || flags != 0 || offset != 0) return CUDA_ERROR_INVALID_VALUE;
-    if (size != physical->second.size || !is_reserved(ptr, size) || !is_free(ptr, size)) return CUDA_ERROR_INVALID_VALUE;
-    if (mmap(reinterpret_cast<void*>(ptr), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-             physical->second.file, 0) == MAP_FAILED) {
+    if (physical == physicals().end() || flags != 0 || offset != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (size == 0 || !is_free(ptr, 1))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (size > physical->second.size)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (size != physical->second.size || !is_reserved(ptr, size) || !is_free(ptr, size))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (mmap(reinterpret_cast<void*>(ptr), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, physical->second.file,
+             0) == MAP_FAILED) {
         return CUDA_ERROR_UNKNOWN;
     }
     ++physical->second.references;
     mappings()[ptr] = {size, handle};
-    add_block(ptr, size, Origin::mapped, primary_context(physical->second.device));
+    Block& block = add_block(ptr, size, Origin::mapped, primary_context(physical->second.device));
+    block.range = std::prev(reservations().upper_bound(ptr))->second;
+    block.accessible = false;
     return CUDA_SUCCESS;
 }
 
 SIM_EXPORT CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
     SIM_ENTER(cuMemUnmap);
     const Locked lock;
-    // The range may cover several whole mappings, never a part of one.
-    auto first = mappings().find(ptr);
-    if (first == mappings().end()) return CUDA_ERROR_INVALID_VALUE;
+    // The range may cover several whole mappings and gaps between them, never a part of a mapping.
+    if (size == 0 || ptr % vmm_granularity != 0 || !is_reserved(ptr, size))
+        return CUDA_ERROR_INVALID_VALUE;
+    auto first = mappings().lower_bound(ptr);
+    if (first != mappings().begin()) {
+        const auto& [begin, mapping] = *std::prev(first);
+        if (begin + mapping.size > ptr)
+            return CUDA_ERROR_INVALID_VALUE;
+    }
     auto last = first;
-    CUdeviceptr end = ptr;
-    while (last != mappings().end() && last->first == end && end < ptr + size) end += (last++)->second.size;
-    if (end != ptr + size) return CUDA_ERROR_INVALID_VALUE;
+    while (last != mappings().end() && last->first < ptr + size) {
+        if (last->first + last->second.size > ptr + size)
+            return CUDA_ERROR_INVALID_VALUE;
+        ++last;
+    }
     for (auto mapping = first; mapping != last; ++mapping) {
         remove_block(mapping->first);
         drop(mapping->second.handle);
@@ -159,26 +186,36 @@ SIM_EXPORT CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
 
 SIM_EXPORT CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc* desc, size_t count) {
     SIM_ENTER(cuMemSetAccess);
-    if (desc == nullptr || count == 0 || size == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (desc == nullptr || count == 0 || size == 0)
+        return CUDA_ERROR_INVALID_VALUE;
     const Locked lock;
-    return mappings().count(ptr) != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    auto mapping = mappings().find(ptr);
+    if (mapping == mappings().end())
+        return CUDA_ERROR_INVALID_VALUE;
+    for (; mapping != mappings().end() && mapping->first < ptr + size; ++mapping)
+        set_accessible(mapping->first);
+    return CUDA_SUCCESS;
 }
 
 SIM_EXPORT CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr ptr) {
     SIM_ENTER(cuMemGetAccess);
-    if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (flags == nullptr || location == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     const Locked lock;
-    if (block_at(ptr) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (block_at(ptr) == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     return CUDA_SUCCESS;
 }
 
 SIM_EXPORT CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
     SIM_ENTER(cuMemRetainAllocationHandle);
-    if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (handle == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     const Locked lock;
     const Block* block = block_at(reinterpret_cast<CUdeviceptr>(address));
-    if (block == nullptr || block->origin != Origin::mapped) return CUDA_ERROR_INVALID_VALUE;
+    if (block == nullptr || block->origin != Origin::mapped)
+        return CUDA_ERROR_INVALID_VALUE;
     *handle = mappings()[block->start].handle;
     ++physicals()[*handle].references;
     return CUDA_SUCCESS;
