@@ -35,7 +35,8 @@ int main() {
     std::printf("failed launches %d, interrupted %s\n", failed, ticks >= 20 ? "often" : "rarely");
 
     if (sigsetjmp(back, 1) == 0) {
-        *reinterpret_cast<volatile int*>(8) = 1;
+        volatile int* volatile nowhere = reinterpret_cast<volatile int*>(8);
+        *nowhere = 1;
         std::printf("the fault did not happen\n");
     } else {
         std::printf("survived its own fault\n");
