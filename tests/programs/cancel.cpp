@@ -12,7 +12,9 @@ gpu::Exec exec = nullptr;
 gpu::Stream stream = nullptr;
 bool cleaned_up = false;
 
-void clean_up(void*) { cleaned_up = true; }
+void clean_up(void*) {
+    cleaned_up = true;
+}
 
 void* synchronize_and_be_cancelled(void*) {
     pthread_cleanup_push(clean_up, nullptr);

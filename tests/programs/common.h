@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What every test program shares. Output is one line per interesting call, "call: code", with no address and no time in
-// it, so that two runs can be compared byte for byte; a call that only prepares the ground says nothing unless it fails.
+// it, so that two runs can be compared byte for byte; a call that only prepares the ground says nothing unless it
+// fails.
 #pragma once
 
 #include "gpu.h"

@@ -13,8 +13,8 @@
 #include <cstring>
 
 extern "C" {
-int kg_library_load(void** library, const void* code, int* options, void** values, unsigned count,
-                    int* library_options, void** library_values, unsigned library_count) __asm__("cudaLibraryLoadData");
+int kg_library_load(void** library, const void* code, int* options, void** values, unsigned count, int* library_options,
+                    void** library_values, unsigned library_count) __asm__("cudaLibraryLoadData");
 int kg_library_kernel(void** kernel, void* library, const char* name) __asm__("cudaLibraryGetKernel");
 }
 
@@ -74,12 +74,13 @@ __attribute__((noinline)) void replay_step(const char* name, cudaGraphExec_t ste
     const int finished = cudaStreamSynchronize(stream);
     float first = 0;
     CHECK(cudaMemcpy(&first, output, sizeof first, cudaMemcpyDeviceToHost));
-    std::printf("%-28s launch %d, synchronize %d, output %g\n", name, launched, finished,
-                static_cast<double>(first));
+    std::printf("%-28s launch %d, synchronize %d, output %g\n", name, launched, finished, static_cast<double>(first));
     std::fflush(stdout);
 }
 
-__attribute__((noinline)) void release_input(float* input) { CHECK(cudaFree(input)); }
+__attribute__((noinline)) void release_input(float* input) {
+    CHECK(cudaFree(input));
+}
 
 // Another part of the program allocates until it gets the address that was released.
 __attribute__((noinline)) float* allocate_foreign_buffer(const float* released, float value) {

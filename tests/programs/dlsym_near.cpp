@@ -23,8 +23,12 @@ int ask_far(const char* name) {
 
 extern "C" {
 
-__attribute__((visibility("default"))) int cuSomethingElse() { return ask_far("cuSomethingElse"); }
-__attribute__((visibility("default"))) int cudnnCreate() { return ask_far("cudnnCreate"); }
+__attribute__((visibility("default"))) int cuSomethingElse() {
+    return ask_far("cuSomethingElse");
+}
+__attribute__((visibility("default"))) int cudnnCreate() {
+    return ask_far("cudnnCreate");
+}
 
 // Nothing follows this library in its own scope that has the name: null is right, its own address is wrong.
 __attribute__((visibility("default"))) int ask_next() {

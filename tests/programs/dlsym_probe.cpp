@@ -40,13 +40,13 @@ int main(int argc, char** argv) {
     call("near, next in its scope", dlsym(near, "ask_next"));
     call("near, default scope", dlsym(near, "ask_default"));
 
-    // error text: a failing look-up's text is there for the caller, and a good one leaves none
+    // error text: a failing look-up's text is there for the caller once, and a good look-up takes it away
     dlerror();
     dlsym(near, "no_such_name");
     show_error("no_such_name");
     show_error("asked twice");
     dlsym(near, "cuMemNoSuch_v2");
-    dlsym(near, "cudnnCreate");  // a success in between does not take the text away
+    dlsym(near, "cudnnCreate");
     show_error("after a success");
     dlsym(RTLD_DEFAULT, "cudnnCreate");
     show_error("local names are not in the default scope");
@@ -56,12 +56,14 @@ int main(int argc, char** argv) {
 
     // handles: the C library's own symbols by each way
     void* libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
-    std::printf("strlen: default %s, next %s\n", dlsym(RTLD_DEFAULT, "strlen") == dlsym(libc, "strlen") ? "same" : "other",
+    std::printf("strlen: default %s, next %s\n",
+                dlsym(RTLD_DEFAULT, "strlen") == dlsym(libc, "strlen") ? "same" : "other",
                 dlsym(RTLD_NEXT, "strlen") == dlsym(libc, "strlen") ? "same" : "other");
     // the driver's names without a driver in the process: no look-up may load one
     void* self = dlopen(nullptr, RTLD_NOW);
     std::printf("cuInit in the program: %s\n", dlsym(self, "cuNothing") != nullptr ? "found" : "null");
-    std::printf("libcuda in the process: %s\n", dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr ? "yes" : "no");
+    std::printf("libcuda in the process: %s\n",
+                dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr ? "yes" : "no");
     dlclose(near);
     dlclose(far);
     return 0;

@@ -27,10 +27,10 @@ CUresult call(Function function, Arguments... arguments) {
 
 #define KG_TEXT_OF(name) #name
 #define KG_TEXT(name) KG_TEXT_OF(name)
-#define KG_ENTRY(name)                                                                               \
-    ([]() {                                                                                          \
+#define KG_ENTRY(name)                                                                              \
+    ([]() {                                                                                         \
         static const auto entry = reinterpret_cast<decltype(&::name)>(gpu::look_up(KG_TEXT(name))); \
-        return entry;                                                                                \
+        return entry;                                                                               \
     }())
 #define CU(name) [](auto... arguments) { return gpu::call(KG_ENTRY(name), arguments...); }
 #endif

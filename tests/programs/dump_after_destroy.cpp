@@ -9,7 +9,9 @@
 
 namespace {
 std::atomic<int> host_calls{0};
-void host_step(void* data) { host_calls += *static_cast<int*>(data); }
+void host_step(void* data) {
+    host_calls += *static_cast<int*>(data);
+}
 int host_argument = 1;
 }  // namespace
 

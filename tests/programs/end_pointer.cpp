@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel gets its input as [begin, end). The end is the first byte of the next allocation, which is freed: never read,
-// so at most a possible finding.
+// A kernel gets its input as [begin, end). The end is the first byte of the next allocation, which is freed: never
+// read, so at most a possible finding.
 #include "common.h"
 
 int main() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program linked to libcuda asks dlsym for driver functions with RTLD_DEFAULT, RTLD_NEXT, a handle and its own handle,
-// and calls what it got. A handle's answer comes from that library; the scopes' answers may be an interposer's.
+// A program linked to libcuda asks dlsym for driver functions with RTLD_DEFAULT, RTLD_NEXT, a handle and its own
+// handle, and calls what it got. A handle's answer comes from that library; the scopes' answers may be an interposer's.
 #include "common.h"
 
 #include <dlfcn.h>

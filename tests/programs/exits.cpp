@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// CASES F11: one graph with a freed input, then the process ends in one of these ways (exit code 7 where one is chosen):
+// CASES F11: one graph with a freed input, then the process ends in one of these ways (exit code 7 where one is
+// chosen):
 //   exits return | exit | quick_exit | abort | _exit | thread_exit | sigterm | static_destructor
 #include "victim.h"
 
-#include <csignal>
 #include <pthread.h>
-#include <string>
 #include <unistd.h>
+#include <csignal>
+#include <string>
 
 namespace {
 
-// Frees at static destruction what main left, as global caches do; codes of a runtime that is gone are shown, not hidden.
+// Frees at static destruction what main left, as global caches do; codes of a runtime that is gone are shown, not
+// hidden.
 struct Leftovers {
     gpu::Exec exec = nullptr;
     gpu::Event event = nullptr;
@@ -25,7 +27,9 @@ struct Leftovers {
 };
 Leftovers leftovers;
 
-void* exit_from_thread(void*) { std::exit(7); }
+void* exit_from_thread(void*) {
+    std::exit(7);
+}
 
 }  // namespace
 

@@ -9,9 +9,9 @@
 #include "victim.h"
 
 #include <spawn.h>
-#include <string>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <string>
 
 extern char** environ;
 

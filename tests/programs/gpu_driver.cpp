@@ -8,7 +8,9 @@
 namespace gpu {
 namespace {
 
-CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+CUdeviceptr address(const void* pointer) {
+    return reinterpret_cast<CUdeviceptr>(pointer);
+}
 
 CUcontext primary_context() {
     static const CUcontext context = [] {
@@ -46,7 +48,7 @@ Kernel kernel(const char* name) {
     static const CUmodule module = [] {
         CUmodule loaded = nullptr;
         return CU(cuModuleLoadData)(&loaded, static_cast<const void*>(kg_kernels_ptx)) == CUDA_SUCCESS ? loaded
-                                                                                                        : nullptr;
+                                                                                                       : nullptr;
     }();
     CUfunction found = nullptr;
     return module != nullptr && CU(cuModuleGetFunction)(&found, module, name) == CUDA_SUCCESS ? found : nullptr;
@@ -55,13 +57,21 @@ Kernel kernel(const char* name) {
 int malloc(void** pointer, std::size_t size) {
     return CU(cuMemAlloc)(reinterpret_cast<CUdeviceptr*>(pointer), size);
 }
-int free(void* pointer) { return CU(cuMemFree)(address(pointer)); }
-int host_alloc(void** pointer, std::size_t size) { return CU(cuMemHostAlloc)(pointer, size, 0u); }
-int host_free(void* pointer) { return CU(cuMemFreeHost)(pointer); }
+int free(void* pointer) {
+    return CU(cuMemFree)(address(pointer));
+}
+int host_alloc(void** pointer, std::size_t size) {
+    return CU(cuMemHostAlloc)(pointer, size, 0u);
+}
+int host_free(void* pointer) {
+    return CU(cuMemFreeHost)(pointer);
+}
 int malloc_async(void** pointer, std::size_t size, Stream stream) {
     return CU(cuMemAllocAsync)(reinterpret_cast<CUdeviceptr*>(pointer), size, stream);
 }
-int free_async(void* pointer, Stream stream) { return CU(cuMemFreeAsync)(address(pointer), stream); }
+int free_async(void* pointer, Stream stream) {
+    return CU(cuMemFreeAsync)(address(pointer), stream);
+}
 
 int copy(void* to, const void* from, std::size_t size, Kind kind) {
     switch (kind) {
@@ -108,17 +118,27 @@ int memset_async(void* pointer, unsigned char value, std::size_t size, Stream st
 int stream_create(Stream* stream, StreamKind kind) {
     return CU(cuStreamCreate)(stream, kind == non_blocking ? 1u : 0u);
 }
-int stream_destroy(Stream stream) { return CU(cuStreamDestroy)(stream); }
-int stream_sync(Stream stream) { return CU(cuStreamSynchronize)(stream); }
+int stream_destroy(Stream stream) {
+    return CU(cuStreamDestroy)(stream);
+}
+int stream_sync(Stream stream) {
+    return CU(cuStreamSynchronize)(stream);
+}
 int stream_wait(Stream stream, Event event, bool external) {
     return CU(cuStreamWaitEvent)(stream, event, external ? 1u : 0u);
 }
-int event_create(Event* event) { return CU(cuEventCreate)(event, 2u); }
-int event_destroy(Event event) { return CU(cuEventDestroy)(event); }
+int event_create(Event* event) {
+    return CU(cuEventCreate)(event, 2u);
+}
+int event_destroy(Event event) {
+    return CU(cuEventDestroy)(event);
+}
 int event_record(Event event, Stream stream, bool external) {
     return external ? CU(cuEventRecordWithFlags)(event, stream, 1u) : CU(cuEventRecord)(event, stream);
 }
-int device_sync() { return CU(cuCtxSynchronize)(); }
+int device_sync() {
+    return CU(cuCtxSynchronize)();
+}
 
 int launch(Kernel kernel, unsigned grid, unsigned block, void** arguments, Stream stream) {
     return CU(cuLaunchKernel)(static_cast<CUfunction>(kernel), grid, 1u, 1u, block, 1u, 1u, 0u, stream, arguments,
@@ -131,7 +151,9 @@ int host_function(Stream stream, HostFunction function, void* data) {
 int begin_capture(Stream stream, Mode mode) {
     return CU(cuStreamBeginCapture)(stream, static_cast<CUstreamCaptureMode>(mode));
 }
-int end_capture(Stream stream, Graph* graph) { return CU(cuStreamEndCapture)(stream, graph); }
+int end_capture(Stream stream, Graph* graph) {
+    return CU(cuStreamEndCapture)(stream, graph);
+}
 int is_capturing(Stream stream, int* status) {
     CUstreamCaptureStatus found = CU_STREAM_CAPTURE_STATUS_NONE;
     const int code = CU(cuStreamIsCapturing)(stream, &found);
@@ -145,7 +167,9 @@ int exchange_mode(Mode* mode) {
     return code;
 }
 
-int graph_create(Graph* graph) { return CU(cuGraphCreate)(graph, 0u); }
+int graph_create(Graph* graph) {
+    return CU(cuGraphCreate)(graph, 0u);
+}
 
 int add_kernel(Node* node, Graph graph, const Node* after, std::size_t count, Kernel kernel, unsigned grid,
                unsigned block, void** arguments) {
@@ -221,11 +245,19 @@ int first_node(Graph graph, Node* node) {
     std::size_t count = 1;
     return CU(cuGraphGetNodes)(graph, node, &count);
 }
-int dot_print(Graph graph, const char* path) { return CU(cuGraphDebugDotPrint)(graph, path, 0u); }
-int graph_destroy(Graph graph) { return CU(cuGraphDestroy)(graph); }
+int dot_print(Graph graph, const char* path) {
+    return CU(cuGraphDebugDotPrint)(graph, path, 0u);
+}
+int graph_destroy(Graph graph) {
+    return CU(cuGraphDestroy)(graph);
+}
 
-int instantiate(Exec* exec, Graph graph) { return CU(cuGraphInstantiateWithFlags)(exec, graph, 0ull); }
-int graph_launch(Exec exec, Stream stream) { return CU(cuGraphLaunch)(exec, stream); }
+int instantiate(Exec* exec, Graph graph) {
+    return CU(cuGraphInstantiateWithFlags)(exec, graph, 0ull);
+}
+int graph_launch(Exec exec, Stream stream) {
+    return CU(cuGraphLaunch)(exec, stream);
+}
 int exec_update(Exec exec, Graph graph) {
     CUgraphExecUpdateResultInfo info = {};
     return CU(cuGraphExecUpdate)(exec, graph, &info);
@@ -234,6 +266,8 @@ int exec_set_kernel(Exec exec, Node node, Kernel kernel, unsigned grid, unsigned
     const CUDA_KERNEL_NODE_PARAMS params = kernel_params(kernel, grid, block, arguments);
     return CU(cuGraphExecKernelNodeSetParams)(exec, node, &params);
 }
-int exec_destroy(Exec exec) { return CU(cuGraphExecDestroy)(exec); }
+int exec_destroy(Exec exec) {
+    return CU(cuGraphExecDestroy)(exec);
+}
 
 }  // namespace gpu

@@ -8,8 +8,8 @@
 
 // cudaLibrary* is in the headers since 12.8 only; the libraries that the programs meet all have it.
 extern "C" {
-int kg_library_load(void** library, const void* code, int* options, void** values, unsigned count,
-                    int* library_options, void** library_values, unsigned library_count) __asm__("cudaLibraryLoadData");
+int kg_library_load(void** library, const void* code, int* options, void** values, unsigned count, int* library_options,
+                    void** library_values, unsigned library_count) __asm__("cudaLibraryLoadData");
 int kg_library_kernel(void** kernel, void* library, const char* name) __asm__("cudaLibraryGetKernel");
 }
 
@@ -33,24 +33,38 @@ cudaKernelNodeParams kernel_params(Kernel kernel, unsigned grid, unsigned block,
 
 }  // namespace
 
-int init() { return cudaFree(nullptr); }
+int init() {
+    return cudaFree(nullptr);
+}
 
 Kernel kernel(const char* name) {
     static void* library = [] {
         void* loaded = nullptr;
         return kg_library_load(&loaded, kg_kernels_ptx, nullptr, nullptr, 0, nullptr, nullptr, 0) == 0 ? loaded
-                                                                                                     : nullptr;
+                                                                                                       : nullptr;
     }();
     void* found = nullptr;
     return library != nullptr && kg_library_kernel(&found, library, name) == 0 ? found : nullptr;
 }
 
-int malloc(void** pointer, std::size_t size) { return cudaMalloc(pointer, size); }
-int free(void* pointer) { return cudaFree(pointer); }
-int host_alloc(void** pointer, std::size_t size) { return cudaHostAlloc(pointer, size, 0); }
-int host_free(void* pointer) { return cudaFreeHost(pointer); }
-int malloc_async(void** pointer, std::size_t size, Stream stream) { return cudaMallocAsync(pointer, size, stream); }
-int free_async(void* pointer, Stream stream) { return cudaFreeAsync(pointer, stream); }
+int malloc(void** pointer, std::size_t size) {
+    return cudaMalloc(pointer, size);
+}
+int free(void* pointer) {
+    return cudaFree(pointer);
+}
+int host_alloc(void** pointer, std::size_t size) {
+    return cudaHostAlloc(pointer, size, 0);
+}
+int host_free(void* pointer) {
+    return cudaFreeHost(pointer);
+}
+int malloc_async(void** pointer, std::size_t size, Stream stream) {
+    return cudaMallocAsync(pointer, size, stream);
+}
+int free_async(void* pointer, Stream stream) {
+    return cudaFreeAsync(pointer, stream);
+}
 
 int copy(void* to, const void* from, std::size_t size, Kind kind) {
     return cudaMemcpy(to, from, size, direction(kind));
@@ -72,17 +86,27 @@ int memset_async(void* pointer, unsigned char value, std::size_t size, Stream st
 int stream_create(Stream* stream, StreamKind kind) {
     return cudaStreamCreateWithFlags(stream, kind == non_blocking ? cudaStreamNonBlocking : cudaStreamDefault);
 }
-int stream_destroy(Stream stream) { return cudaStreamDestroy(stream); }
-int stream_sync(Stream stream) { return cudaStreamSynchronize(stream); }
+int stream_destroy(Stream stream) {
+    return cudaStreamDestroy(stream);
+}
+int stream_sync(Stream stream) {
+    return cudaStreamSynchronize(stream);
+}
 int stream_wait(Stream stream, Event event, bool external) {
     return cudaStreamWaitEvent(stream, event, external ? cudaEventWaitExternal : cudaEventWaitDefault);
 }
-int event_create(Event* event) { return cudaEventCreateWithFlags(event, cudaEventDisableTiming); }
-int event_destroy(Event event) { return cudaEventDestroy(event); }
+int event_create(Event* event) {
+    return cudaEventCreateWithFlags(event, cudaEventDisableTiming);
+}
+int event_destroy(Event event) {
+    return cudaEventDestroy(event);
+}
 int event_record(Event event, Stream stream, bool external) {
     return external ? cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal) : cudaEventRecord(event, stream);
 }
-int device_sync() { return cudaDeviceSynchronize(); }
+int device_sync() {
+    return cudaDeviceSynchronize();
+}
 
 int launch(Kernel kernel, unsigned grid, unsigned block, void** arguments, Stream stream) {
     return cudaLaunchKernel(kernel, dim3{grid, 1, 1}, dim3{block, 1, 1}, arguments, 0, stream);
@@ -94,7 +118,9 @@ int host_function(Stream stream, HostFunction function, void* data) {
 int begin_capture(Stream stream, Mode mode) {
     return cudaStreamBeginCapture(stream, static_cast<cudaStreamCaptureMode>(mode));
 }
-int end_capture(Stream stream, Graph* graph) { return cudaStreamEndCapture(stream, graph); }
+int end_capture(Stream stream, Graph* graph) {
+    return cudaStreamEndCapture(stream, graph);
+}
 int is_capturing(Stream stream, int* status) {
     cudaStreamCaptureStatus found = cudaStreamCaptureStatusNone;
     const int code = cudaStreamIsCapturing(stream, &found);
@@ -108,7 +134,9 @@ int exchange_mode(Mode* mode) {
     return code;
 }
 
-int graph_create(Graph* graph) { return cudaGraphCreate(graph, 0); }
+int graph_create(Graph* graph) {
+    return cudaGraphCreate(graph, 0);
+}
 
 int add_kernel(Node* node, Graph graph, const Node* after, std::size_t count, Kernel kernel, unsigned grid,
                unsigned block, void** arguments) {
@@ -153,16 +181,26 @@ int add_event_record(Node* node, Graph graph, const Node* after, std::size_t cou
 int add_event_wait(Node* node, Graph graph, const Node* after, std::size_t count, Event event) {
     return cudaGraphAddEventWaitNode(node, graph, after, count, event);
 }
-int node_count(Graph graph, std::size_t* count) { return cudaGraphGetNodes(graph, nullptr, count); }
+int node_count(Graph graph, std::size_t* count) {
+    return cudaGraphGetNodes(graph, nullptr, count);
+}
 int first_node(Graph graph, Node* node) {
     std::size_t count = 1;
     return cudaGraphGetNodes(graph, node, &count);
 }
-int dot_print(Graph graph, const char* path) { return cudaGraphDebugDotPrint(graph, path, 0); }
-int graph_destroy(Graph graph) { return cudaGraphDestroy(graph); }
+int dot_print(Graph graph, const char* path) {
+    return cudaGraphDebugDotPrint(graph, path, 0);
+}
+int graph_destroy(Graph graph) {
+    return cudaGraphDestroy(graph);
+}
 
-int instantiate(Exec* exec, Graph graph) { return cudaGraphInstantiate(exec, graph, 0); }
-int graph_launch(Exec exec, Stream stream) { return cudaGraphLaunch(exec, stream); }
+int instantiate(Exec* exec, Graph graph) {
+    return cudaGraphInstantiate(exec, graph, 0);
+}
+int graph_launch(Exec exec, Stream stream) {
+    return cudaGraphLaunch(exec, stream);
+}
 int exec_update(Exec exec, Graph graph) {
     cudaGraphExecUpdateResultInfo info = {};
     return cudaGraphExecUpdate(exec, graph, &info);
@@ -171,6 +209,8 @@ int exec_set_kernel(Exec exec, Node node, Kernel kernel, unsigned grid, unsigned
     const cudaKernelNodeParams params = kernel_params(kernel, grid, block, arguments);
     return cudaGraphExecKernelNodeSetParams(exec, node, &params);
 }
-int exec_destroy(Exec exec) { return cudaGraphExecDestroy(exec); }
+int exec_destroy(Exec exec) {
+    return cudaGraphExecDestroy(exec);
+}
 
 }  // namespace gpu

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of the test programs, as PTX text written by hand: the driver of a GPU compiles it at load, the CPU double
-// reads each `.entry` for the parameter layout and runs a host function of the same name, and no nvcc is needed for
-// either. sm_52 and PTX 7.0 because every driver since CUDA 11.0 takes them.
+// The kernels of the test programs, as PTX text written by hand: the driver of a GPU compiles it at load, the CPU
+// double reads each `.entry` for the parameter layout and runs a host function of the same name, and no nvcc is needed
+// for either. sm_52 and PTX 7.0 because every driver since CUDA 11.0 takes them.
 #pragma once
 
 static const char kg_kernels_ptx[] =
@@ -241,5 +241,4 @@ static const char kg_kernels_ptx[] =
     ".visible .entry kg_empty()\n"
     "{\n"
     "    ret;\n"
-    "}\n"
-    ;
+    "}\n";

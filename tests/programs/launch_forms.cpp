@@ -21,9 +21,13 @@ struct CopyStruct {  // the parameter of kg_copy_struct
     int pad;
 };
 
-CUfunction function(const char* name) { return static_cast<CUfunction>(get_kernel(name)); }
+CUfunction function(const char* name) {
+    return static_cast<CUfunction>(get_kernel(name));
+}
 
-int plain(float* input, float* output, gpu::Stream stream) { return run("kg_scale", stream, input, output, 2.0f, count); }
+int plain(float* input, float* output, gpu::Stream stream) {
+    return run("kg_scale", stream, input, output, 2.0f, count);
+}
 
 int packed(float* input, float* output, gpu::Stream stream, bool size_first) {
     ScaleParameters parameters = {input, output, 3.0f, count};

@@ -15,8 +15,7 @@ void in_turn(int graphs, gpu::Stream stream) {
     for (int i = 0; i < graphs; ++i) {
         inputs.push_back(allocate());
         fill(inputs.back(), static_cast<float>(i), stream);
-        execs.push_back(
-            capture(stream, [&] { MUST(run("kg_scale", stream, inputs.back(), output, 1.0f, count)); }));
+        execs.push_back(capture(stream, [&] { MUST(run("kg_scale", stream, inputs.back(), output, 1.0f, count)); }));
     }
     int failures = 0;
     for (int round = 0; round < 10; ++round) {

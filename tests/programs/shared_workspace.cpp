@@ -6,7 +6,9 @@ namespace {
 
 float* workspace = nullptr;
 
-__attribute__((noinline)) void drop_workspace() { SHOW(gpu::free(workspace)); }
+__attribute__((noinline)) void drop_workspace() {
+    SHOW(gpu::free(workspace));
+}
 
 __attribute__((noinline)) void tear_down_graph_b(gpu::Exec exec) {
     SHOW(gpu::exec_destroy(exec));

@@ -30,8 +30,7 @@ void* work(void* argument) {
     own.output = allocate();
     fill(own.input, static_cast<float>(own.number), own.stream);
     pthread_barrier_wait(&start);
-    own.exec =
-        capture(own.stream, [&] { MUST(run("kg_scale", own.stream, own.input, own.output, 2.0f, count)); });
+    own.exec = capture(own.stream, [&] { MUST(run("kg_scale", own.stream, own.input, own.output, 2.0f, count)); });
     for (int i = 0; i < 100; ++i) {
         own.failures += gpu::graph_launch(own.exec, own.stream) != 0;
     }

@@ -41,6 +41,7 @@ int main(int argc, char** argv) {
         reloaded = allocate();
         fill(reloaded, 20, stream);
         SHOW(gpu::copy(weights, reloaded, bytes, gpu::device_to_device));
+        MUST(gpu::device_sync());  // a copy inside the device returns before it is done
         replay("refreshed in place", exec, stream);
         show_value("output", output, stream);
     }

@@ -35,7 +35,8 @@ void open() {
     ask(exported, "cuGetProcAddress", 11030, 0);
     void* newest = ask(exported, "cuGetProcAddress", 12000, 0);
     table.look_up = newest != nullptr ? reinterpret_cast<decltype(&::cuGetProcAddress_v2)>(newest) : exported;
-#define SLOT(base, version, decl) table.decl = reinterpret_cast<decltype(&::decl)>(ask(table.look_up, #base, version, 0));
+#define SLOT(base, version, decl) \
+    table.decl = reinterpret_cast<decltype(&::decl)>(ask(table.look_up, #base, version, 0));
 #define SLOT_PTSZ(base, version, decl) \
     table.decl##_ptsz = reinterpret_cast<decltype(&::decl)>(ask(table.look_up, #base, version, 2));
 #define ASKED(base, version, flags) ask(table.look_up, #base, version, flags);

@@ -27,8 +27,8 @@ cudaError_t entry_point(const char* symbol, void** entry, int version, unsigned 
 // ByVersion came with the headers of 12.5.
 #define BY_NAME_PARAMETERS \
     (const char* symbol, void** entry, unsigned long long flags, CUdriverProcAddressQueryResult* status)
-#define BY_VERSION_PARAMETERS                                                               \
-    (const char* symbol, void** entry, unsigned int version, unsigned long long flags,      \
+#define BY_VERSION_PARAMETERS                                                          \
+    (const char* symbol, void** entry, unsigned int version, unsigned long long flags, \
      CUdriverProcAddressQueryResult* status)
 SIMRT_API cudaError_t simrt_by_name BY_NAME_PARAMETERS __asm__("cudaGetDriverEntryPoint");
 SIMRT_API cudaError_t simrt_by_name_ptsz BY_NAME_PARAMETERS __asm__("cudaGetDriverEntryPoint_ptsz");

@@ -9,7 +9,9 @@ SIMRT_API cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags) {
     SIMRT_FORWARD(driver->cuGraphCreate, graph, flags);
 }
 
-SIMRT_API cudaError_t cudaGraphDestroy(cudaGraph_t graph) { SIMRT_FORWARD(driver->cuGraphDestroy, graph); }
+SIMRT_API cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    SIMRT_FORWARD(driver->cuGraphDestroy, graph);
+}
 
 SIMRT_API cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
     SIMRT_FORWARD(driver->cuGraphClone, clone, graph);
@@ -40,7 +42,9 @@ SIMRT_TWIN(cudaGraphLaunch, _ptsz, (cudaGraphExec_t exec, cudaStream_t stream), 
     SIMRT_FORWARD(PICK(cuGraphLaunch), exec, stream);
 }
 
-SIMRT_API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) { SIMRT_FORWARD(driver->cuGraphExecDestroy, exec); }
+SIMRT_API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+    SIMRT_FORWARD(driver->cuGraphExecDestroy, exec);
+}
 
 SIMRT_API cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
                                           cudaGraphExecUpdateResultInfo* info) {

@@ -8,8 +8,12 @@ using simrt::keep;
 
 namespace {
 
-bool from_host(cudaMemcpyKind kind) { return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost; }
-bool to_host(cudaMemcpyKind kind) { return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost; }
+bool from_host(cudaMemcpyKind kind) {
+    return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
+}
+bool to_host(cudaMemcpyKind kind) {
+    return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
+}
 
 CUcontext context_of(const simrt::Driver* driver) {
     CUcontext context = nullptr;

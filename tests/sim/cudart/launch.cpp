@@ -48,7 +48,9 @@ SIMRT_API cudaError_t simrt_load(CUlibrary* library, const void* code, int* opti
 }
 
 SIMRT_API cudaError_t simrt_unload(CUlibrary library) __asm__("cudaLibraryUnload");
-SIMRT_API cudaError_t simrt_unload(CUlibrary library) { SIMRT_FORWARD(driver->cuLibraryUnload, library); }
+SIMRT_API cudaError_t simrt_unload(CUlibrary library) {
+    SIMRT_FORWARD(driver->cuLibraryUnload, library);
+}
 
 SIMRT_API cudaError_t simrt_kernel(CUkernel* kernel, CUlibrary library,
                                    const char* name) __asm__("cudaLibraryGetKernel");

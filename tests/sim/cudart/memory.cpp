@@ -65,7 +65,8 @@ SIMRT_API cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes) {
     SIMRT_FORWARD(driver->cuMemPoolTrimTo, pool, bytes);
 }
 
-SIMRT_TWIN(cudaMemcpy, _ptds, (void* to, const void* from, size_t count, cudaMemcpyKind kind), (to, from, count, kind)) {
+SIMRT_TWIN(cudaMemcpy, _ptds, (void* to, const void* from, size_t count, cudaMemcpyKind kind),
+           (to, from, count, kind)) {
     switch (kind) {
         case cudaMemcpyHostToDevice:
             SIMRT_FORWARD(PICK(cuMemcpyHtoD_v2), address(to), from, count);
@@ -80,8 +81,7 @@ SIMRT_TWIN(cudaMemcpy, _ptds, (void* to, const void* from, size_t count, cudaMem
     return keep(cudaErrorInvalidMemcpyDirection);
 }
 
-SIMRT_TWIN(cudaMemcpyAsync, _ptsz,
-           (void* to, const void* from, size_t count, cudaMemcpyKind kind, cudaStream_t stream),
+SIMRT_TWIN(cudaMemcpyAsync, _ptsz, (void* to, const void* from, size_t count, cudaMemcpyKind kind, cudaStream_t stream),
            (to, from, count, kind, stream)) {
     switch (kind) {
         case cudaMemcpyHostToDevice:
@@ -97,8 +97,12 @@ SIMRT_TWIN(cudaMemcpyAsync, _ptsz,
     return keep(cudaErrorInvalidMemcpyDirection);
 }
 
-static bool from_host(cudaMemcpyKind kind) { return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost; }
-static bool to_host(cudaMemcpyKind kind) { return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost; }
+static bool from_host(cudaMemcpyKind kind) {
+    return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
+}
+static bool to_host(cudaMemcpyKind kind) {
+    return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
+}
 
 static CUDA_MEMCPY2D rectangle(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                                size_t height, cudaMemcpyKind kind) {

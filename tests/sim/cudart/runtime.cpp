@@ -40,7 +40,9 @@ cudaError_t primary_context(const Driver* driver, int device, CUcontext* context
 
 }  // namespace
 
-ThreadState& thread_state() { return state; }
+ThreadState& thread_state() {
+    return state;
+}
 
 cudaError_t keep(cudaError_t error) {
     if (error != cudaSuccess) {
@@ -92,7 +94,9 @@ SIMRT_API cudaError_t cudaGetLastError() {
     return error;
 }
 
-SIMRT_API cudaError_t cudaPeekAtLastError() { return simrt::state.last_error; }
+SIMRT_API cudaError_t cudaPeekAtLastError() {
+    return simrt::state.last_error;
+}
 
 SIMRT_API cudaError_t cudaRuntimeGetVersion(int* version) {
     if (version == nullptr) {

@@ -16,21 +16,25 @@
 #endif
 
 // A function and its per-thread-default-stream twin from one body, which picks its entry points with PICK.
-#define SIMRT_TWIN(name, suffix, parameters, arguments)                         \
-    template <bool per_thread>                                                  \
-    static cudaError_t name##_body parameters;                                  \
-    SIMRT_API cudaError_t name parameters { return name##_body<false> arguments; } \
-    SIMRT_API cudaError_t name##suffix parameters { return name##_body<true> arguments; } \
-    template <bool per_thread>                                                  \
+#define SIMRT_TWIN(name, suffix, parameters, arguments) \
+    template <bool per_thread>                          \
+    static cudaError_t name##_body parameters;          \
+    SIMRT_API cudaError_t name parameters {             \
+        return name##_body<false> arguments;            \
+    }                                                   \
+    SIMRT_API cudaError_t name##suffix parameters {     \
+        return name##_body<true> arguments;             \
+    }                                                   \
+    template <bool per_thread>                          \
     static cudaError_t name##_body parameters
 
 #define PICK(decl) (per_thread ? driver->decl##_ptsz : driver->decl)
 
 // Most functions: context, one driver call, record. The entry point may be missing in an older driver.
-#define SIMRT_FORWARD(decl, ...)                            \
-    do {                                                    \
-        const simrt::Ready ready;                           \
-        [[maybe_unused]] const simrt::Driver* driver = ready.driver; \
+#define SIMRT_FORWARD(decl, ...)                                                                        \
+    do {                                                                                                \
+        const simrt::Ready ready;                                                                       \
+        [[maybe_unused]] const simrt::Driver* driver = ready.driver;                                    \
         return ready.failed() ? simrt::keep(ready.error) : simrt::keep(simrt::call(decl, __VA_ARGS__)); \
     } while (0)
 
@@ -64,7 +68,9 @@ cudaError_t call(Function entry, Arguments... arguments) {
     return entry == nullptr ? cudaErrorCallRequiresNewerDriver : static_cast<cudaError_t>(entry(arguments...));
 }
 
-inline CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+inline CUdeviceptr address(const void* pointer) {
+    return reinterpret_cast<CUdeviceptr>(pointer);
+}
 
 // Kernel handles that this cudart gave out: anything else is no function to it, as for the real one.
 bool is_kernel(const void* function);

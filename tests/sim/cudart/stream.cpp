@@ -7,15 +7,21 @@ SIMRT_API cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned i
     SIMRT_FORWARD(driver->cuStreamCreate, stream, flags);
 }
 
-SIMRT_API cudaError_t cudaStreamCreate(cudaStream_t* stream) { SIMRT_FORWARD(driver->cuStreamCreate, stream, 0u); }
+SIMRT_API cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+    SIMRT_FORWARD(driver->cuStreamCreate, stream, 0u);
+}
 
-SIMRT_API cudaError_t cudaStreamDestroy(cudaStream_t stream) { SIMRT_FORWARD(driver->cuStreamDestroy_v2, stream); }
+SIMRT_API cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    SIMRT_FORWARD(driver->cuStreamDestroy_v2, stream);
+}
 
 SIMRT_TWIN(cudaStreamSynchronize, _ptsz, (cudaStream_t stream), (stream)) {
     SIMRT_FORWARD(PICK(cuStreamSynchronize), stream);
 }
 
-SIMRT_TWIN(cudaStreamQuery, _ptsz, (cudaStream_t stream), (stream)) { SIMRT_FORWARD(PICK(cuStreamQuery), stream); }
+SIMRT_TWIN(cudaStreamQuery, _ptsz, (cudaStream_t stream), (stream)) {
+    SIMRT_FORWARD(PICK(cuStreamQuery), stream);
+}
 
 SIMRT_TWIN(cudaStreamWaitEvent, _ptsz, (cudaStream_t stream, cudaEvent_t event, unsigned int flags),
            (stream, event, flags)) {
@@ -46,14 +52,15 @@ SIMRT_API cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*
 #else
 #define CAPTURE_INFO "cudaStreamGetCaptureInfo_v3"
 #endif
-#define CAPTURE_INFO_PARAMETERS                                                                           \
-    (cudaStream_t stream, cudaStreamCaptureStatus * status, unsigned long long* id, cudaGraph_t* graph,   \
+#define CAPTURE_INFO_PARAMETERS                                                                         \
+    (cudaStream_t stream, cudaStreamCaptureStatus * status, unsigned long long* id, cudaGraph_t* graph, \
      const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges, size_t* count)
 
 SIMRT_API cudaError_t simrt_capture_info CAPTURE_INFO_PARAMETERS __asm__(CAPTURE_INFO);
 SIMRT_API cudaError_t simrt_capture_info_ptsz CAPTURE_INFO_PARAMETERS __asm__(CAPTURE_INFO "_ptsz");
 
-SIMRT_TWIN(simrt_capture_info, _ptsz, CAPTURE_INFO_PARAMETERS, (stream, status, id, graph, dependencies, edges, count)) {
+SIMRT_TWIN(simrt_capture_info, _ptsz, CAPTURE_INFO_PARAMETERS,
+           (stream, status, id, graph, dependencies, edges, count)) {
     cuuint64_t sequence = 0;
     const simrt::Ready ready;
     if (ready.failed()) {
@@ -79,15 +86,23 @@ SIMRT_TWIN(simrt_capture_info_v1, _ptsz, OLD_PARAMETERS, (stream, status, id)) {
 #endif
 
 // ---- events
-SIMRT_API cudaError_t cudaEventCreate(cudaEvent_t* event) { SIMRT_FORWARD(driver->cuEventCreate, event, 0u); }
+SIMRT_API cudaError_t cudaEventCreate(cudaEvent_t* event) {
+    SIMRT_FORWARD(driver->cuEventCreate, event, 0u);
+}
 
 SIMRT_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
     SIMRT_FORWARD(driver->cuEventCreate, event, flags);
 }
 
-SIMRT_API cudaError_t cudaEventDestroy(cudaEvent_t event) { SIMRT_FORWARD(driver->cuEventDestroy_v2, event); }
-SIMRT_API cudaError_t cudaEventQuery(cudaEvent_t event) { SIMRT_FORWARD(driver->cuEventQuery, event); }
-SIMRT_API cudaError_t cudaEventSynchronize(cudaEvent_t event) { SIMRT_FORWARD(driver->cuEventSynchronize, event); }
+SIMRT_API cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    SIMRT_FORWARD(driver->cuEventDestroy_v2, event);
+}
+SIMRT_API cudaError_t cudaEventQuery(cudaEvent_t event) {
+    SIMRT_FORWARD(driver->cuEventQuery, event);
+}
+SIMRT_API cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    SIMRT_FORWARD(driver->cuEventSynchronize, event);
+}
 
 SIMRT_API cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
     SIMRT_FORWARD(driver->cuEventElapsedTime, milliseconds, start, end);
