@@ -65,9 +65,9 @@ class Scan {
         const char* const packed = params.kernelParams == nullptr ? packed_buffer(params.extra) : nullptr;
         for (std::size_t i = 0; i < function.parameters.size(); ++i) {
             const auto [offset, size] = function.parameters[i];
-            const char* const bytes = params.kernelParams != nullptr
-                                          ? static_cast<const char*>(params.kernelParams[i])
-                                          : packed != nullptr ? packed + offset : nullptr;
+            const char* const bytes = params.kernelParams != nullptr ? static_cast<const char*>(params.kernelParams[i])
+                                      : packed != nullptr            ? packed + offset
+                                                                     : nullptr;
             if (bytes == nullptr)
                 continue;
             // Addresses stand on their own or, in structs passed by value, at offsets that are multiples of 8.
@@ -75,10 +75,10 @@ class Scan {
                 std::uintptr_t word = 0;
                 std::memcpy(&word, bytes + at, sizeof word);
                 if (const auto* const allocation = cache_.find(word))
-                    references.push_back({index,
-                                          "kernel " + function.name + ", parameter " + std::to_string(i) + " +" +
-                                              std::to_string(at),
-                                          word, config::Grade::likely, *allocation});
+                    references.push_back(
+                        {index,
+                         "kernel " + function.name + ", parameter " + std::to_string(i) + " +" + std::to_string(at),
+                         word, config::Grade::likely, *allocation});
             }
         }
         grade_end_pointers(index);
@@ -126,12 +126,15 @@ class Scan {
     }
 
     // [begin, end) pairs are common, and `end` is often the first byte of an allocation that has nothing to do with it.
+    // Only a parameter that stands behind the one that lies in the preceding allocation can be such an end: small
+    // allocations often touch, and a rule that looked both ways would doubt every input allocated after an output.
     void grade_end_pointers(unsigned index) {
-        for (auto& reference : references) {
+        for (std::size_t i = 0; i < references.size(); ++i) {
+            auto& reference = references[i];
             if (reference.node != index || reference.address != reference.allocation.base)
                 continue;
-            for (const auto& other : references)
-                if (other.node == index && other.allocation.end() == reference.address)
+            for (std::size_t before = 0; before < i; ++before)
+                if (references[before].node == index && references[before].allocation.end() == reference.address)
                     reference.grade = config::Grade::possible;
         }
     }

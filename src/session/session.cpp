@@ -209,6 +209,7 @@ void start() noexcept {
             write_line("KEEPGRAPH_OUT is set, but this version writes no recording: findings are on stderr only");
         // A forked child inherits locks in any state and a context it cannot use: it is not observed.
         pthread_atfork(nullptr, nullptr, in_child);
+        (void)::at_quick_exit([] { finish(); });  // quick_exit runs no library destructor
         if (session->settings.check_inputs)
             current.store(session.release(), std::memory_order_release);
     } catch (...) {

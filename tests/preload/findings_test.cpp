@@ -68,6 +68,21 @@ TEST_P(Findings, CopiesAreCertain) {
 INSTANTIATE_TEST_SUITE_P(Forms, Findings, testing::Values("shared", "static", "driver", "linked"),
                          [](const auto& info) { return std::string(info.param); });
 
+TEST(FindingsGrades, InputAllocatedRightBehindTheOutputIsNotTakenForAnEndPointer) {
+    const auto outcome = expect_transparent({victim("demo")});
+    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding"), 2u) << outcome.describe();
+}
+
+TEST(FindingsGrades, EndPointerIsOnlyPossible) {
+    const auto silent = expect_transparent({victim("end_pointer")});
+    EXPECT_EQ(count_lines_with(keepgraph_lines(silent.err), "0 findings"), 1u) << silent.describe();
+}
+
+TEST(FindingsAtExit, QuickExitHasTheLastLineToo) {
+    const auto outcome = expect_transparent({victim("exits_shared"), "quick_exit"});
+    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "1 graph, "), 1u) << outcome.describe();
+}
+
 TEST(FindingsSettings, MalformedSettingIsNamedWithWhatIsAllowed) {
     const auto outcome = run_on_double({victim("healthy_shared")}, Conditions{}.with("KEEPGRAPH_STACKS", "sometimes"));
     EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "KEEPGRAPH_STACKS=sometimes is not allowed"), 1u)

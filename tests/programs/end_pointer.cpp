@@ -29,7 +29,7 @@ int main() {
     }
     fill(input, 4, stream);
     float* end = input + count;
-    gpu::Exec exec = capture(stream, [&] { MUST(run("kg_sum2", stream, end, input, output, count)); });
+    gpu::Exec exec = capture(stream, [&] { MUST(run("kg_span", stream, input, end, output)); });
     replay("neighbour alive", exec, stream);
     SHOW(gpu::free(next));
     replay("neighbour freed", exec, stream);

@@ -90,6 +90,15 @@ CUresult count(const unsigned char* values, unsigned long long blocks, unsigned 
     return CUDA_SUCCESS;
 }
 
+CUresult span(const unsigned char* values, unsigned long long, unsigned long long threads) {
+    Values v(values);
+    const auto* begin = v.next<const float*>();
+    const auto* end = v.next<const float*>();
+    auto* out = v.next<float*>();
+    return for_each(
+        out, static_cast<int>(end - begin), threads, [=](auto i) { return begin[i]; }, begin);
+}
+
 CUresult sum2(const unsigned char* values, unsigned long long, unsigned long long threads) {
     return copy(values + 8, 0, threads);
 }
@@ -119,9 +128,11 @@ constexpr struct {
     const char* name;
     HostKernel run;
 } kernels[] = {
-    {"kg_fill", fill},   {"kg_add", add},     {"kg_scale", scale},
-    {"kg_count", count}, {"kg_sum2", sum2},   {"kg_copy_struct", copy},
-    {"kg_slow", slow},   {"kg_empty", empty}, {"_Z8kg_twiceIfEvPKT_PS0_i", twice},
+    {"kg_fill", fill},   {"kg_add", add},
+    {"kg_scale", scale}, {"kg_count", count},
+    {"kg_sum2", sum2},   {"kg_copy_struct", copy},
+    {"kg_span", span},   {"kg_slow", slow},
+    {"kg_empty", empty}, {"_Z8kg_twiceIfEvPKT_PS0_i", twice},
 };
 
 }  // namespace
