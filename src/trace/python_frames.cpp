@@ -44,7 +44,7 @@ class NearbyReader {
             return read_memory(address, to, size);
         }
         if (start != start_) {
-            start_ = 0;
+            start_ = none;
             const ReadResult result = read_memory(start, bytes_, page);
             if (result != ReadResult::ok) {
                 return result;
@@ -56,7 +56,8 @@ class NearbyReader {
     }
 
   private:
-    std::uintptr_t start_ = 0;
+    static constexpr std::uintptr_t none = 1;  // no page starts there; 0 would make a null page look present
+    std::uintptr_t start_ = none;
     unsigned char bytes_[page];
 };
 
