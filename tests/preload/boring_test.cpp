@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <regex>
 #include <set>
 
@@ -173,6 +174,48 @@ TEST(Boring, TraceSeesWhatItShouldSee) {
     EXPECT_EQ(trace.tasks, 1);
     Trace made = trace_system_calls(command_for({"/bin/mkdir", folder / "again"}, setup.bare()));
     EXPECT_EQ(made.folders, std::vector<std::string>{folder / "again"});
+}
+
+// ---- other drivers: case F5
+
+TEST(BoringDrivers, DriverOfCuda110) {
+    // It exports what existed in 11.0: most rows of the table have no real function there.
+    Conditions conditions;
+    conditions.library_path = double_folder() + "/old:" + double_folder();
+    for (const char* program : {"healthy_driver", "freed_input_driver", "memcpy_nodes_driver"}) {
+        Outcome outcome = expect_transparent({victim(program)}, conditions);
+        EXPECT_FALSE(outcome.timed_out) << outcome.describe();
+        EXPECT_EQ(outcome.signal, 0) << outcome.describe();
+    }
+    // Linked to a function that this driver lacks: bare, the loader refuses to start it. Under the shim the name is
+    // bound to our wrapper, which says "not initialised"; there is no way to give the loader's refusal back.
+    Outcome linked = run_on_double({victim("healthy_linked")}, conditions);
+    EXPECT_EQ(linked.signal, 0) << linked.describe();
+    EXPECT_NE(linked.exit_code, 0) << linked.describe();
+    EXPECT_NE(linked.out.find("gpu::instantiate(&exec, graph): 3"), std::string::npos) << linked.describe();
+}
+
+TEST(BoringDrivers, NoDriverIsSilent) {
+    // cudart is there, libcuda is not: the program says so, the shim says nothing.
+    TempFolder folder;
+    std::filesystem::create_symlink(double_folder() + "/cudart/libcudart.so.13", folder / "libcudart.so.13");
+    Conditions conditions;
+    conditions.library_path = folder.path();
+    for (const char* program : {"healthy_shared", "healthy_static", "healthy_driver"}) {
+        Outcome outcome = expect_transparent({victim(program)}, conditions);
+        EXPECT_NE(outcome.exit_code, 0) << "a driver was found: " << outcome.describe();
+        EXPECT_TRUE(keepgraph_lines(outcome.err).empty()) << outcome.describe();
+    }
+    Outcome hostile_outcome = expect_transparent({hostile("ends"), "return"}, conditions);
+    EXPECT_TRUE(hostile_outcome.ended_with(91)) << hostile_outcome.describe();
+}
+
+TEST(BoringDrivers, NoDeviceIsSilent) {
+    Conditions conditions;
+    conditions.env = {{"KEEPGRAPH_SIM_DEVICES", "0"}};
+    Outcome outcome = expect_transparent({victim("healthy_shared")}, conditions);
+    EXPECT_NE(outcome.exit_code, 0);
+    EXPECT_TRUE(keepgraph_lines(outcome.err).empty()) << outcome.describe();
 }
 
 }  // namespace

@@ -108,11 +108,11 @@ Json normalise(const std::vector<Json>& events) {
 
 std::optional<Summary> parse_summary(const std::string& line) {
     static const std::regex pattern(
-        R"(keepgraph: (\d+) graphs?, (\d+) replays?; (\d+) inputs? checked, (\d+) opaque[^;]*; (\d+) findings?(?:; (.*))?)");
+        R"(keepgraph: (\d+) graphs?, (\d+) replays?; (\d+) inputs? checked(?:, (\d+) ([^;]*))?; (\d+) findings?(?:; (.*))?)");
     std::smatch match;
     if (!std::regex_match(line, match, pattern)) return std::nullopt;
     return Summary{std::stol(match[1]), std::stol(match[2]), std::stol(match[3]),
-                   std::stol(match[4]), std::stol(match[5]), match[6]};
+                   match[4].matched ? std::stol(match[4]) : 0, std::stol(match[6]), match[7]};
 }
 
 std::optional<Summary> summary_of(const Outcome& outcome) {

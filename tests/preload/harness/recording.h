@@ -42,7 +42,7 @@ struct Summary {
     long graphs = -1;
     long replays = -1;
     long inputs = -1;
-    long opaque = -1;
+    long opaque = -1;  // inputs that could not be checked, 0 when the line says nothing of them
     long findings = -1;
     std::string rest;  // what follows the findings, without "; "
 };

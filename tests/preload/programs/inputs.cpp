@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `inputs N [again]`: one graph of N kernels that read N buffers; all are freed, then two replays. With `again` the exec is
-// instantiated twice, to show that a finding is made once per (exec, allocation). `inputs 0` frees nothing.
+// `inputs N [again | rounds R]`: one graph of N kernels that read N buffers; all are freed, then two (or R) replays. With
+// `again` the exec is instantiated twice, to show that a finding is made once per (exec, allocation). `inputs 0` reads one
+// buffer and frees nothing.
 #include <cstring>
 #include <vector>
 
@@ -9,6 +10,7 @@
 int main(int argc, char** argv) {
     int number = argc > 1 ? std::atoi(argv[1]) : 1;
     bool again = argc > 2 && std::strcmp(argv[2], "again") == 0;
+    int rounds = argc > 3 && std::strcmp(argv[2], "rounds") == 0 ? std::atoi(argv[3]) : 2;
     Scene scene;
     scene.open();
     std::vector<CUdeviceptr> buffers;
@@ -27,7 +29,7 @@ int main(int argc, char** argv) {
     }
     for (CUgraphExec exec : execs) {
         if (exec == nullptr) continue;
-        for (int round = 0; round < 2; ++round) {
+        for (int round = 0; round < rounds; ++round) {
             say("cuGraphLaunch", scene.cu.launch(exec, scene.stream));
             say("cuStreamSynchronize", scene.cu.synchronize(scene.stream));
         }

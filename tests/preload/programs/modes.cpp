@@ -22,7 +22,8 @@ int main() {
         size_t nodes = 0;
         say("cuGraphGetNodes", scene.cu.nodes(graph, nullptr, &nodes));
         std::printf("nodes %zu\n", nodes);
-        // An instantiation while another stream captures in global mode: where a careless getter would end that capture.
+        // An instantiation while another stream of this thread captures: the driver refuses it (900) except in relaxed
+        // mode, where a careless getter of an interposer would end that capture.
         CUstream other = nullptr;
         CUgraph other_graph = nullptr;
         must("cuStreamCreate", scene.cu.stream_create(&other, CU_STREAM_NON_BLOCKING));

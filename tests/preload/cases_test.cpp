@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases A1, A4, A6, A7 and their kind: how many findings each program must get, and of what grade. Silence is checked as
+// strictly as speech.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <sstream>
+
+#include "harness/on_double.h"
+#include "harness/recording.h"
+
+namespace keepgraph::preload_tests {
+namespace {
+
+struct Case {
+    const char* command;
+    const char* on_finding;
+    long findings;
+    const char* said;  // a part of a line that must be there, or null
+};
+void PrintTo(const Case& value, std::ostream* stream) { *stream << value.command << ", " << value.on_finding; }
+
+class Cases : public testing::TestWithParam<Case> {};
+
+TEST_P(Cases, HaveTheirFindings) {
+    std::istringstream stream(GetParam().command);
+    std::vector<std::string> args;
+    for (std::string word; stream >> word;) args.push_back(word);
+    args[0] = victim(args[0]);
+    Outcome outcome = expect_transparent(args, Conditions{}.with("KEEPGRAPH_ON_FINDING", GetParam().on_finding));
+    EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+    auto summary = summary_of(outcome);
+    ASSERT_TRUE(summary) << outcome.describe();
+    EXPECT_EQ(summary->findings, GetParam().findings) << outcome.describe();
+    EXPECT_GT(summary->inputs, 0) << "no finding because nothing was looked at";
+    if (GetParam().said != nullptr) {
+        EXPECT_GE(count_lines_with(keepgraph_lines(outcome.err), GetParam().said), 1u) << outcome.describe();
+    }
+}
+
+const Case cases[] = {
+    {"repointed", "warn", 1, "kernel kg_scale, parameter 0 +0"},
+    {"repointed kept", "warn", 0, nullptr},
+    {"weights i", "warn", 0, nullptr},
+    {"weights ii", "warn", 1, "the address now belongs to"},
+    {"weights iii", "warn", 1, "which was freed ["},
+    {"weights refresh", "warn", 0, nullptr},
+    {"shared_workspace", "warn", 1, "finding 1: graph 1 is about to use"},  // graph a, although b's teardown freed it
+    {"stream_reuse", "warn", 0, nullptr},
+    {"memcpy_nodes_shared", "warn:certain", 2, "memcpy dst"},
+    {"memcpy_nodes_shared by_hand", "warn:certain", 2, "memcpy src"},
+    {"memset_nodes_shared", "warn:certain", 1, "memset dst"},
+    {"memset_nodes_driver by_hand", "warn:certain", 1, "memset dst"},
+    {"pinned_shared", "warn:certain", 1, "pinned memory"},
+    {"pinned_shared freed", "warn:certain", 1, "freed by cuMemFreeHost"},
+    {"async_free_shared", "warn", 1, "freed by cuMemFreeAsync"},
+    {"vmm", "warn", 1, "freed by cuMemUnmap"},
+    {"exec_update", "warn", 1, nullptr},
+    {"exec_update set_params", "warn", 1, nullptr},
+    {"integer_arg", "warn", 0, nullptr},
+    {"integer_arg", "warn:possible", 1, "possible"},
+    {"integer_arg alone", "warn", 1, nullptr},
+    {"end_pointer", "warn", 0, nullptr},
+    {"end_pointer", "warn:possible", 1, "possible"},
+    {"launch_forms", "warn", 6, "kernel kg_copy_struct"},
+    {"many_graphs", "warn", 1, nullptr},
+    {"many_graphs inputs", "warn", 8, "and 3 more"},
+    {"dump_after_destroy_shared", "warn", 0, nullptr},
+    {"healthy_shared", "warn:possible", 0, nullptr},
+    {"freed_input_shared", "warn:likely", 1, nullptr},
+    {"freed_input_shared", "warn:possible", 1, nullptr},
+    {"freed_input_shared", "warn:certain", 0, nullptr},
+};
+INSTANTIATE_TEST_SUITE_P(All, Cases, testing::ValuesIn(cases), [](const auto& info) {
+    std::string name = std::string(info.param.command) + "_" + info.param.on_finding;
+    for (char& letter : name) {
+        if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
+    }
+    return name;
+});
+
+TEST(CasesReport, OneFindingPerExecAndAllocation) {
+    Outcome once = run_on_double({hostile("inputs"), "3"});
+    Outcome twice = run_on_double({hostile("inputs"), "3", "again"});
+    EXPECT_EQ(summary_of(once).value_or(Summary{}).findings, 3) << once.describe();
+    EXPECT_EQ(summary_of(twice).value_or(Summary{}).findings, 6) << twice.describe();
+    EXPECT_EQ(summary_of(twice).value_or(Summary{}).graphs, 2) << twice.describe();
+}
+
+TEST(CasesReport, FirstFiveAreShownAndTheRestCounted) {
+    Outcome outcome = run_on_double({hostile("inputs"), "12"});
+    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding "), 5u) << outcome.describe();
+    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "and 7 more"), 1u) << outcome.describe();
+    EXPECT_EQ(summary_of(outcome).value_or(Summary{}).findings, 12) << outcome.describe();
+}
+
+TEST(CasesReport, SilentProgramSaysThatItLooked) {
+    Outcome outcome = run_on_double({hostile("inputs"), "0"});
+    auto summary = summary_of(outcome);
+    ASSERT_TRUE(summary) << outcome.describe();
+    EXPECT_EQ(summary->findings, 0);
+    EXPECT_EQ(summary->inputs, 2);
+    EXPECT_EQ(keepgraph_lines(outcome.err).size(), 1u) << outcome.describe();
+}
+
+TEST(CasesReport, RefusedLaunchNeverReachesTheDriver) {
+    TempFolder folder;
+    Conditions conditions;
+    conditions.env = {{"KEEPGRAPH_ON_FINDING", "refuse"}, {"KEEPGRAPH_SIM_COUNTS", folder / "counts"}};
+    Outcome outcome = run_on_double({victim("freed_input_driver")}, conditions);
+    EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+    EXPECT_EQ(count_lines_with(split_lines(outcome.out), "launch 401"), 2u) << outcome.describe();
+    // One launch was good; the two after the free were refused.
+    EXPECT_EQ(count_lines_with(split_lines(read_file(folder / "counts")), "cuGraphLaunch 1"), 1u)
+        << read_file(folder / "counts");
+    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "[refuse]"), 1u) << outcome.describe();
+}
+
+TEST(CasesReport, RefuseBelowItsThresholdLetsTheLaunchThrough) {
+    Outcome outcome =
+        run_on_double({victim("freed_input_driver")}, Conditions{}.with("KEEPGRAPH_ON_FINDING", "refuse:certain"));
+    EXPECT_EQ(outcome.out, run_on_double({victim("freed_input_driver")}, Conditions{}.bare()).out);
+}
+
+TEST(CasesReport, FindingIsOutBeforeTheLaunchReachesTheDriver) {
+    // The launch after the free loses the process: the double is told to fail it, and abort comes before it returns.
+    Outcome outcome = run_on_double({victim("freed_input_driver")}, Conditions{}.with("KEEPGRAPH_ON_FINDING", "abort"));
+    EXPECT_EQ(outcome.signal, SIGABRT) << outcome.describe();
+    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding 1"), 1u) << outcome.describe();
+    EXPECT_EQ(outcome.out.find("after the free: launch"), std::string::npos) << "the launch was made";
+}
+
+TEST(CasesReport, CheckOffIsSilent) {
+    Outcome outcome = expect_transparent({victim("freed_input_shared")}, Conditions{}.with("KEEPGRAPH_CHECK", "off"));
+    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding"), 0u) << outcome.describe();
+}
+
+TEST(CasesReport, InjectedFailuresArePassedOn) {
+    // A call that fails in the driver changes nothing: no death, no birth, no graph.
+    struct Injected {
+        const char* fail;
+        long findings;
+        long graphs;
+    };
+    for (const Injected& injected : {Injected{"cuMemFree_v2:1=1", 0, 1}, Injected{"cuGraphLaunch:1=1", 1, 1}}) {
+        Conditions conditions;
+        conditions.env = {{"KEEPGRAPH_SIM_FAIL", injected.fail}};
+        Outcome outcome = expect_transparent({hostile("ends"), "return"}, conditions);
+        auto summary = summary_of(outcome);
+        ASSERT_TRUE(summary) << injected.fail << ": " << outcome.describe();
+        EXPECT_EQ(summary->findings, injected.findings) << injected.fail << ": " << outcome.describe();
+        EXPECT_EQ(summary->graphs, injected.graphs) << injected.fail;
+    }
+    Conditions conditions;
+    conditions.env = {{"KEEPGRAPH_SIM_FAIL", "cuGraphInstantiateWithFlags:1=2"}};
+    Outcome outcome = expect_transparent({hostile("ends"), "return"}, conditions);
+    EXPECT_TRUE(outcome.ended_with(90)) << outcome.describe();
+    EXPECT_FALSE(summary_of(outcome)) << "no graph was made, so there is nothing to sum up: " << outcome.describe();
+}
+
+}  // namespace
+}  // namespace keepgraph::preload_tests

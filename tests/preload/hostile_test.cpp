@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that do what real ones do to a library in their process: each must end as it does without the shim, at the
+// default settings and with everything on, and the shim must still have seen what happened.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <regex>
+#include <sstream>
+
+#include "harness/on_double.h"
+#include "harness/recording.h"
+
+namespace keepgraph::preload_tests {
+namespace {
+
+std::vector<std::string> words_of(const std::string& line) {
+    std::istringstream stream(line);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;) words.push_back(word);
+    words[0] = hostile(words[0]);
+    return words;
+}
+
+Conditions everything_on(const TempFolder& folder) {
+    Conditions conditions;
+    conditions.env = {{"KEEPGRAPH_OUT", folder / "recording-%p"},
+                      {"KEEPGRAPH_WRITE", "findings,graphs,driver-dot"},
+                      {"KEEPGRAPH_STACKS", "all"},
+                      {"KEEPGRAPH_CHECK", "all"}};
+    return conditions;
+}
+
+size_t findings_in(const Outcome& outcome) { return count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding "); }
+
+/// A program, and what the shim must say of it: number of finding lines over all its processes, of last lines.
+struct Expected {
+    const char* command;
+    size_t findings;
+    size_t last_lines;
+};
+
+void PrintTo(const Expected& expected, std::ostream* stream) { *stream << expected.command; }
+
+std::string test_name(const std::string& command) {
+    std::string name = command;
+    for (char& letter : name) {
+        if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
+    }
+    return name;
+}
+
+class HostileProgram : public testing::TestWithParam<Expected> {
+  protected:
+    static size_t last_lines(const Outcome& outcome) {
+        size_t count = 0;
+        for (const std::string& line : keepgraph_lines(outcome.err)) count += parse_summary(line).has_value();
+        return count;
+    }
+};
+
+TEST_P(HostileProgram, EndsAsBareAndIsSeen) {
+    Outcome outcome = expect_transparent(words_of(GetParam().command));
+    EXPECT_EQ(findings_in(outcome), GetParam().findings) << outcome.describe();
+    EXPECT_EQ(last_lines(outcome), GetParam().last_lines) << outcome.describe();
+}
+
+TEST_P(HostileProgram, EndsAsBareWithEverythingOn) {
+    TempFolder folder;
+    std::vector<std::string> words = words_of(GetParam().command);
+    // Its own descriptors are what the recording may add to.
+    if (words[0] == hostile("state")) words.push_back("nofds");
+    Outcome outcome = expect_transparent(words, everything_on(folder));
+    EXPECT_EQ(findings_in(outcome), GetParam().findings) << outcome.describe();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ends, HostileProgram,
+    testing::Values(Expected{"ends return", 1, 1}, Expected{"ends exit", 1, 1}, Expected{"ends thread", 1, 1},
+                    Expected{"ends pthread_exit", 1, 1}, Expected{"ends static", 1, 1}, Expected{"ends atexit", 1, 1},
+                    Expected{"ends quick", 1, 1},
+                    // No library gets a word in after these: the finding is out already, the last line is not.
+                    Expected{"ends _exit", 1, 0}, Expected{"ends abort", 1, 0},
+                    Expected{"ends kill", 1, 0}, Expected{"ends term", 1, 0}, Expected{"ends segv", 1, 0},
+                    Expected{"ends throw", 1, 0}),
+    [](const auto& info) { return test_name(info.param.command); });
+
+INSTANTIATE_TEST_SUITE_P(
+    Forks, HostileProgram,
+    testing::Values(Expected{"forks before", 2, 2}, Expected{"forks exec", 2, 2}, Expected{"forks vfork", 2, 2},
+                    Expected{"forks spawn", 2, 2},
+                    // The child has nothing of its own to say, and the parent's counters are not its.
+                    Expected{"forks after", 1, 1}, Expected{"forks after_abort", 1, 1},
+                    Expected{"forks after_frees", 1, 1}, Expected{"forks threads", 1, 1}),
+    [](const auto& info) { return test_name(info.param.command); });
+
+INSTANTIATE_TEST_SUITE_P(
+    Habits, HostileProgram,
+    testing::Values(Expected{"signals", 1, 1}, Expected{"state", 1, 1}, Expected{"small_stack", 1, 1},
+                    Expected{"own_malloc", 1, 1}, Expected{"moves nothing", 1, 1}, Expected{"moves chdir", 1, 1},
+                    Expected{"moves seccomp", 1, 1}, Expected{"moves rlimit", 1, 1}, Expected{"moves setuid", 1, 1},
+                    Expected{"cancel launch", 0, 1}, Expected{"cancel synchronize", 0, 1}, Expected{"cancel free", 0, 1},
+                    Expected{"many_threads first", 0, 1}, Expected{"many_threads launch", 0, 1},
+                    Expected{"many_threads free", 1, 1}),
+    [](const auto& info) { return test_name(info.param.command); });
+
+TEST(Hostile, EveryLaunchOf64ThreadsIsCounted) {
+    Outcome outcome = run_on_double({hostile("many_threads"), "launch"});
+    auto summary = summary_of(outcome);
+    ASSERT_TRUE(summary) << outcome.describe();
+    EXPECT_EQ(summary->graphs, 65);
+    EXPECT_EQ(summary->replays, 64 * 50 * 2 + 1);
+    EXPECT_EQ(summary->inputs, 65 * 2);
+    EXPECT_EQ(summary->findings, 0);
+}
+
+TEST(Hostile, FirstUseByEightThreadsLosesNothing) {
+    for (int round = 0; round < 10; ++round) {
+        Outcome outcome = run_on_double({hostile("many_threads"), "first"});
+        auto summary = summary_of(outcome);
+        ASSERT_TRUE(summary) << outcome.describe();
+        EXPECT_EQ(summary->graphs, 8);
+        EXPECT_EQ(summary->replays, 8);
+    }
+}
+
+class HostileDescriptors : public testing::TestWithParam<const char*> {};
+
+TEST_P(HostileDescriptors, NothingIsWrittenIntoTheProgramsFile) {
+    // Each run appends to a file of its own; the program compares what is in it with what it wrote.
+    for (bool recording : {false, true}) {
+        TempFolder folder;
+        Conditions conditions = recording ? everything_on(folder) : Conditions{};
+        Outcome bare = run_on_double({hostile("closes_fds"), GetParam(), folder / "bare"}, conditions.bare());
+        Outcome shimmed = run_on_double({hostile("closes_fds"), GetParam(), folder / "own"}, conditions);
+        EXPECT_TRUE(bare.ended_with(0)) << bare.describe();
+        EXPECT_TRUE(shimmed.ended_with(0)) << "recording " << recording << ": " << shimmed.describe();
+        EXPECT_EQ(bare.out, shimmed.out);
+        EXPECT_EQ(read_file(folder / "own"), "first line of the program\nlast line of the program\n");
+        EXPECT_EQ(findings_in(shimmed), 1u) << "the finding is on stderr whatever became of the recording";
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, HostileDescriptors, testing::Values("close", "dup2"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(Hostile, NoHomeNoPathNoEnvironment) {
+    Conditions conditions;
+    conditions.env = {{"HOME", std::nullopt}, {"PATH", std::nullopt}, {"LANG", std::nullopt}, {"LC_ALL", std::nullopt}};
+    Outcome outcome = expect_transparent({hostile("inputs"), "1"}, conditions);
+    EXPECT_EQ(findings_in(outcome), 1u) << outcome.describe();
+}
+
+TEST(Hostile, StderrIsClosedOrFull) {
+    // Descriptor 2 closed: the program may get it for a file of its own, into which nothing must be written.
+    TempFolder folder;
+    std::string program = hostile("inputs");
+    Outcome closed = run_on_double({"/bin/sh", "-c", "exec 2>&-; exec \"$0\" 1", program});
+    Outcome closed_bare = run_on_double({"/bin/sh", "-c", "exec 2>&-; exec \"$0\" 1", program}, Conditions{}.bare());
+    EXPECT_EQ(closed.out, closed_bare.out) << closed.describe();
+    EXPECT_EQ(closed.exit_code, closed_bare.exit_code) << closed.describe();
+    Outcome full = run_on_double({"/bin/sh", "-c", "exec \"$0\" 1 2>/dev/full", program});
+    EXPECT_EQ(full.out, closed_bare.out) << full.describe();
+    EXPECT_EQ(full.exit_code, closed_bare.exit_code) << full.describe();
+}
+
+TEST(HostileStderr, ReaderThatWentAwayDoesNotKillTheProgram) {
+    // `./app 2>&1 >out | head -1`: SIGPIPE for a message of ours would end a program that writes nothing to stderr.
+    for (const char* number : {"1", "12"}) {
+        Outcome outcome = run_on_double({"/bin/bash", "-c", "{ sleep 0.2; \"$0\" $1; echo $? >&3; } 3>&1 1>/dev/null 2> >(exec true)",
+                                         hostile("inputs"), number});
+        EXPECT_EQ(outcome.out, "0\n") << outcome.describe();
+    }
+}
+
+TEST(HostileDebugger, GdbRunsAndItsProgramToo) {
+    if (!file_exists("/usr/bin/gdb")) GTEST_SKIP() << "no gdb";
+    Conditions conditions;
+    conditions.env = {{"HOME", "/"}};
+    std::vector<std::string> args{"/usr/bin/gdb", "-nx",  "--batch",        "-ex",
+                                  "run",          "-ex",  "print $_exitcode", "--args",
+                                  hostile("ends"), "exit"};
+    auto without_numbers = [](const std::string& text) { return std::regex_replace(text, std::regex("[0-9]+|0x[0-9a-f]+"), "N"); };
+    Outcome bare = run_on_double(args, conditions.bare());
+    Outcome shimmed = run_on_double(args, conditions);
+    EXPECT_EQ(without_numbers(bare.out), without_numbers(shimmed.out)) << shimmed.describe();
+    EXPECT_EQ(bare.exit_code, shimmed.exit_code);
+    EXPECT_NE(shimmed.out.find("$1 = 3"), std::string::npos) << "the program under gdb ended otherwise";
+    EXPECT_EQ(findings_in(shimmed), 1u) << shimmed.describe();
+}
+
+// ---- plugins and other libraries of the same kind
+
+struct Plugins {
+    const char* name;
+    const char* mode;
+    std::vector<const char*> plugins;
+    long findings;  // -1: the plugin's own look-ups come first and may hide it from the shim
+};
+void PrintTo(const Plugins& plugins, std::ostream* stream) { *stream << plugins.name; }
+
+class HostilePlugins : public testing::TestWithParam<Plugins> {};
+
+TEST_P(HostilePlugins, EndAsBare) {
+    const Plugins& parameter = GetParam();
+    std::vector<std::string> args{victim("plugin_host"), parameter.mode};
+    for (const char* plugin : parameter.plugins) args.push_back(victim(std::string("libplugin_") + plugin + ".so"));
+    Outcome outcome = expect_transparent(args);
+    EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+    if (parameter.findings >= 0) {
+        EXPECT_EQ(findings_in(outcome), static_cast<size_t>(parameter.findings)) << outcome.describe();
+    }
+    TempFolder folder;
+    expect_transparent(args, everything_on(folder));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, HostilePlugins,
+    testing::Values(Plugins{"local", "local", {"shared"}, 1}, Plugins{"local_static", "local", {"static"}, 1},
+                    Plugins{"local_driver", "local", {"driver"}, 1},
+                    Plugins{"two_cudarts", "local", {"shared", "cudart12"}, 2},
+                    Plugins{"two_cudarts_reversed", "local", {"cudart12", "shared"}, 2},
+                    Plugins{"shared_and_static", "local", {"shared", "static"}, 2},
+                    Plugins{"all_four", "local", {"shared", "static", "driver", "cudart12"}, 4},
+                    Plugins{"global", "global", {"shared", "static"}, 2},
+                    Plugins{"unloaded", "close", {"shared", "static"}, 2},
+                    Plugins{"deepbind", "deepbind", {"shared"}, -1},
+                    Plugins{"deepbind_static", "deepbind", {"static"}, -1},
+                    Plugins{"deepbind_driver", "deepbind", {"driver"}, -1}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Hostile, ChainOfTwoPreloadsInBothOrders) {
+    std::string other = victim("libcounting_preload.so");
+    for (const char* program : {"freed_input_shared", "freed_input_linked", "freed_input_driver", "freed_input_static"}) {
+        Conditions before;
+        before.env = {{"COUNTING_PRELOAD_PRINT", "1"}};
+        before.preload_before = {other};
+        Conditions after = before;
+        after.preload_before = {};
+        after.preload_after = {other};
+        // Bare is the other preload alone: it must count the same calls.
+        Outcome first = expect_transparent({victim(program)}, before);
+        Outcome second = expect_transparent({victim(program)}, after);
+        EXPECT_NE(first.err.find("counting_preload: "), std::string::npos) << "the other preload was not loaded";
+        EXPECT_EQ(findings_in(first), 1u) << program << ", other preload first: " << first.describe();
+        EXPECT_EQ(findings_in(second), 1u) << program << ", shim first: " << second.describe();
+    }
+}
+
+// ---- sanitized programs. Their runtime must come first (`keepgraph run` sees to it; here it is done by hand).
+
+std::string sanitizer_library(const std::string& program, const std::string& name) {
+    Command command;
+    command.args = {"ldd", hostile(program)};
+    command.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
+    for (const std::string& line : split_lines(run(command).out)) {
+        size_t start = line.find("=> ");
+        if (line.find(name) != std::string::npos && start != std::string::npos) {
+            return line.substr(start + 3, line.find(' ', start + 3) - start - 3);
+        }
+    }
+    return "";
+}
+
+void expect_sanitized_program_runs(const std::string& program, const std::string& runtime) {
+    if (!file_exists(hostile(program))) GTEST_SKIP() << "this compiler has no " << runtime;
+    Conditions conditions;
+    std::string library = sanitizer_library(program, runtime);
+    if (!library.empty()) conditions.preload_before = {library};
+    conditions.env = {{"ASAN_OPTIONS", "detect_leaks=0"}};
+    Outcome outcome = expect_transparent({hostile(program), "1"}, conditions);
+    EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+    EXPECT_EQ(findings_in(outcome), 1u) << outcome.describe();
+}
+
+TEST(HostileSanitizer, AddressSanitizerProgram) { expect_sanitized_program_runs("inputs_asan", "libasan"); }
+TEST(HostileSanitizer, ThreadSanitizerProgram) { expect_sanitized_program_runs("inputs_tsan", "libtsan"); }
+TEST(HostileSanitizer, UndefinedBehaviourSanitizerProgram) { expect_sanitized_program_runs("inputs_ubsan", "libubsan"); }
+
+}  // namespace
+}  // namespace keepgraph::preload_tests

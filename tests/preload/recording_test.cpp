@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a process leaves on disk with OUT: src/report/README.md, case E1, and F1 once more on the full record.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <set>
+
+#include "harness/on_double.h"
+#include "harness/recording.h"
+
+namespace keepgraph::preload_tests {
+namespace {
+
+Conditions recorded(const TempFolder& folder, const std::string& write = "findings,graphs") {
+    Conditions conditions;
+    conditions.env = {{"KEEPGRAPH_OUT", folder / "recording-%p"}, {"KEEPGRAPH_WRITE", write}};
+    return conditions;
+}
+
+TEST(Recording, FindingIsWholeAndPointsToItsStacks) {
+    TempFolder folder;
+    expect_transparent({victim("recycled_shared")}, recorded(folder));
+    Recording recording = Recording::only_one_in(folder.path());
+    EXPECT_EQ(recording.manifest.at("schema"), 1);
+    ASSERT_EQ(recording.findings().size(), 1u);
+    Json finding = recording.findings()[0];
+    EXPECT_EQ(finding.at("kind"), "recycled");
+    EXPECT_EQ(finding.at("grade"), "likely");
+    EXPECT_EQ(finding.at("graph"), 1);
+    EXPECT_EQ(finding.at("references").at(0).at("kernel"), "kg_scale");
+    EXPECT_EQ(finding.at("references").at(0).at("slot"), "parameter 0 +0");
+    EXPECT_EQ(finding.at("death").at("call"), "cuMemFree_v2");
+    EXPECT_EQ(finding.at("death").at("runtime_call"), "cudaFree") << "the runtime door notes what is above";
+    EXPECT_NE(finding.at("younger").at("allocation").at("id"), finding.at("allocation").at("id"));
+    EXPECT_EQ(finding.at("younger").at("allocation").at("address"), finding.at("allocation").at("address"));
+    for (const char* stack : {"capture_stack", "instantiate_stack", "launch_stack"}) {
+        Json event = recording.stack(finding.at(stack));
+        ASSERT_TRUE(event.is_object()) << stack << " names a stack that was not written";
+        EXPECT_FALSE(event.at("frames").empty()) << stack;
+    }
+    EXPECT_TRUE(recording.stack(finding.at("death").at("stack")).is_object());
+    Json last = recording.events.back();
+    EXPECT_EQ(last.at("type"), "summary");
+    EXPECT_EQ(last.at("findings"), 1);
+    EXPECT_EQ(last.at("replays"), 2);
+    EXPECT_TRUE(recording.has_graph_file(1));
+}
+
+TEST(Recording, EveryEventHasItsCommonKeysAndTimeGoesOn) {
+    TempFolder folder;
+    expect_transparent({victim("many_graphs")}, recorded(folder));
+    Recording recording = Recording::only_one_in(folder.path());
+    double before = 0;
+    for (const Json& event : recording.events) {
+        ASSERT_TRUE(event.at("t").is_number()) << event;
+        ASSERT_TRUE(event.at("thread").is_number_integer()) << event;
+        EXPECT_GE(event.at("t").get<double>(), before) << event;
+        before = event.at("t");
+    }
+    EXPECT_EQ(recording.of_type("instantiate").size(), 16u);
+    EXPECT_EQ(recording.of_type("summary").size(), 1u);
+}
+
+TEST(Recording, FindingIsOnDiskBeforeTheLaunch) {
+    // abort ends the process inside the launch, SIGKILL right after it: the line is there, and no line is cut.
+    TempFolder folder;
+    Outcome aborted =
+        run_on_double({victim("freed_input_driver")}, recorded(folder).with("KEEPGRAPH_ON_FINDING", "abort"));
+    EXPECT_EQ(aborted.signal, SIGABRT);
+    EXPECT_EQ(Recording::only_one_in(folder.path()).findings().size(), 1u);
+    TempFolder other;
+    Outcome killed = run_on_double({hostile("ends"), "kill"}, recorded(other));
+    EXPECT_EQ(killed.signal, SIGKILL);
+    Recording recording = Recording::only_one_in(other.path());
+    EXPECT_EQ(recording.findings().size(), 1u);
+    EXPECT_TRUE(recording.of_type("summary").empty());
+}
+
+TEST(Recording, NothingIsMadeWithoutAGraph) {
+    TempFolder folder;
+    expect_transparent({victim("entry_dlsym")}, recorded(folder));
+    expect_transparent({"/bin/bash", "-c", "ls / | wc -l"}, recorded(folder));
+    EXPECT_TRUE(recordings_in(folder.path()).empty());
+}
+
+TEST(Recording, EachProcessHasItsOwn) {
+    for (const char* way : {"before", "exec", "vfork", "spawn"}) {
+        TempFolder folder;
+        expect_transparent({hostile("forks"), way}, recorded(folder));
+        std::vector<std::string> folders = recordings_in(folder.path());
+        ASSERT_EQ(folders.size(), 2u) << way;
+        for (const std::string& path : folders) {
+            Recording recording = Recording::read(path);
+            EXPECT_EQ(recording.of_type("summary").size(), 1u) << way;
+            EXPECT_EQ(recording.findings().size(), 1u) << way;
+        }
+    }
+    for (const char* way : {"after", "after_abort", "after_frees", "threads"}) {
+        TempFolder folder;
+        expect_transparent({hostile("forks"), way}, recorded(folder));
+        Recording recording = Recording::only_one_in(folder.path());
+        EXPECT_EQ(recording.of_type("summary").size(), 1u) << way << ": a child wrote into its parent's recording";
+    }
+}
+
+TEST(Recording, FolderIsNeverUsedTwice) {
+    TempFolder folder;
+    Conditions conditions;
+    conditions.env = {{"KEEPGRAPH_OUT", folder / "fixed"}};
+    run_on_double({victim("healthy_shared")}, conditions);
+    std::string first = read_file(folder / "fixed/events.jsonl");
+    Outcome second = expect_transparent({victim("freed_input_shared")}, conditions);
+    EXPECT_EQ(read_file(folder / "fixed/events.jsonl"), first);
+    EXPECT_EQ(summary_of(second).value_or(Summary{}).findings, 1);
+}
+
+TEST(Recording, RelativeFolderIsTheOneOfTheStart) {
+    TempFolder folder;
+    Conditions conditions;
+    conditions.directory = folder.path();
+    conditions.env = {{"KEEPGRAPH_OUT", "here/recording-%p"}};
+    expect_transparent({hostile("moves"), "chdir"}, conditions);
+    EXPECT_EQ(Recording::only_one_in(folder.path()).findings().size(), 1u);
+}
+
+class RecordingForms : public testing::TestWithParam<const char*> {};
+
+TEST_P(RecordingForms, SameRecordInFourBuilds) {
+    Json reference;
+    for (const char* form : {"shared", "static", "driver", "linked"}) {
+        TempFolder folder;
+        expect_transparent({victim(std::string(GetParam()) + "_" + form)}, recorded(folder));
+        Json record = normalise(Recording::only_one_in(folder.path()).events);
+        if (reference.is_null()) reference = record;
+        EXPECT_EQ(record, reference) << form << ": " << Json::diff(reference, record).dump(1);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, RecordingForms,
+                         testing::Values("healthy", "freed_input", "recycled", "memcpy_nodes", "async_free"),
+                         [](const auto& info) { return std::string(info.param); });
+
+/// A graph as its nodes' contents and its edges between them, without handles and addresses.
+Json shape_of(const Json& graph) {
+    Json nodes = Json::array();
+    for (const Json& node : graph.at("nodes")) {
+        Json plain = {{"type", node.at("node_type")}, {"kernel", node.value("kernel_name", Json())}};
+        if (node.contains("kernel")) {
+            for (const char* key : {"mangled", "function", "grid", "block", "shared_bytes"}) plain[key] = node["kernel"][key];
+        }
+        if (node.contains("memcpy")) {
+            for (const char* key : {"width_bytes", "height", "depth", "src_pitch", "dst_pitch"}) plain[key] = node["memcpy"][key];
+        }
+        nodes.push_back(plain);
+    }
+    Json edges = Json::array();
+    for (const Json& edge : graph.at("edges")) {
+        edges.push_back({nodes.at(edge.at("from").get<size_t>()).dump(), nodes.at(edge.at("to").get<size_t>()).dump()});
+    }
+    std::sort(nodes.begin(), nodes.end());
+    std::sort(edges.begin(), edges.end());
+    return {{"nodes", nodes}, {"edges", edges}};
+}
+
+TEST(RecordingGraphs, DumpAfterTheTemplateIsGoneIsTheSameForBothBuilds) {
+    std::map<std::string, Json> shapes;
+    for (const char* argument : {"captured", "by_hand"}) {
+        for (const char* form : {"shared", "driver"}) {
+            TempFolder folder;
+            std::vector<std::string> args{victim(std::string("dump_after_destroy_") + form)};
+            if (std::string(argument) == "by_hand") args.push_back(argument);
+            expect_transparent(args, recorded(folder));
+            Json graph = Recording::only_one_in(folder.path()).graph(1);
+            ASSERT_TRUE(graph.at("edges_known")) << argument << ", " << form;
+            EXPECT_EQ(graph.at("nodes").size(), 6u);
+            EXPECT_EQ(graph.at("edges").size(), 5u) << "six nodes in one chain";
+            std::set<std::string> types;
+            for (const Json& node : graph.at("nodes")) types.insert(node.at("node_type"));
+            EXPECT_EQ(types, (std::set<std::string>{"kernel", "memset", "memcpy", "host", "event_record", "wait_event"}));
+            shapes[std::string(argument) + " " + form] = shape_of(graph);
+        }
+    }
+    for (const auto& [name, shape] : shapes) EXPECT_EQ(shape, shapes.begin()->second) << name;
+}
+
+TEST(RecordingGraphs, NamesAreThereMangledAndPlain) {
+    TempFolder folder;
+    expect_transparent({victim("dump_after_destroy_shared")}, recorded(folder));
+    Json graph = Recording::only_one_in(folder.path()).graph(1);
+    size_t kernels = 0;
+    for (const Json& node : graph.at("nodes")) {
+        if (node.at("node_type") != "kernel") continue;
+        ++kernels;
+        EXPECT_EQ(node.at("kernel").at("mangled"), "_Z8kg_twiceIfEvPKT_PS0_i");
+        EXPECT_NE(node.at("kernel_name").get<std::string>().find("kg_twice<float>"), std::string::npos);
+        EXPECT_EQ(node.at("arguments").size(), 3u);
+        EXPECT_EQ(node.at("references").size(), 2u);
+    }
+    EXPECT_EQ(kernels, 1u);
+}
+
+TEST(RecordingGraphs, WithoutGraphsOnlyThoseWithAFindingAreWritten) {
+    TempFolder folder;
+    expect_transparent({victim("shared_workspace")}, recorded(folder, "findings"));
+    Recording recording = Recording::only_one_in(folder.path());
+    EXPECT_TRUE(recording.has_graph_file(1));
+    EXPECT_FALSE(recording.has_graph_file(2));
+}
+
+}  // namespace
+}  // namespace keepgraph::preload_tests
