@@ -2,6 +2,8 @@
 #include "session/session.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -79,16 +81,54 @@ std::atomic<Session*> current{nullptr};
 std::atomic<unsigned long long> replays{0};
 std::atomic<unsigned> dead_count{0};
 
+// A reader of stderr that is gone must not kill the program for a line of ours: SIGPIPE is held back for this thread, and
+// the one that our write caused is taken back. Rejected: ignoring the signal, which is the host's to decide.
+class NoSigpipe {
+  public:
+    NoSigpipe() noexcept {
+        sigemptyset(&pipe_);
+        sigaddset(&pipe_, SIGPIPE);
+        sigset_t pending;
+        was_pending_ = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
+        blocked_ = pthread_sigmask(SIG_BLOCK, &pipe_, &before_) == 0;
+    }
+    ~NoSigpipe() {
+        if (!blocked_)
+            return;
+        const timespec at_once{0, 0};
+        if (broken_ && !was_pending_)
+            while (sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
+            }
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    NoSigpipe(const NoSigpipe&) = delete;
+    NoSigpipe& operator=(const NoSigpipe&) = delete;
+    void broken() noexcept { broken_ = true; }
+
+  private:
+    sigset_t pipe_;
+    sigset_t before_;
+    bool was_pending_ = false;
+    bool blocked_ = false;
+    bool broken_ = false;
+};
+
 void write_line(const std::string& text) noexcept {
-    const std::string line = "keepgraph: " + text + "\n";
     const int saved = errno;
-    for (std::size_t done = 0; done < line.size();) {
-        const auto wrote = ::write(STDERR_FILENO, line.data() + done, line.size() - done);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            break;
-        done += static_cast<std::size_t>(wrote);
+    try {
+        const std::string line = "keepgraph: " + text + "\n";
+        NoSigpipe no_sigpipe;
+        for (std::size_t done = 0; done < line.size();) {
+            const auto wrote = ::write(STDERR_FILENO, line.data() + done, line.size() - done);
+            if (wrote < 0 && errno == EINTR)
+                continue;
+            if (wrote < 0 && errno == EPIPE)
+                no_sigpipe.broken();
+            if (wrote <= 0)
+                break;
+            done += static_cast<std::size_t>(wrote);
+        }
+    } catch (...) {  // no memory for the line: it is lost, the program is not
     }
     errno = saved;
 }

@@ -34,12 +34,14 @@ struct Interpreter {
     Method method = Method::none;
     PythonLayout layout;
     std::string reason;  ///< why the method is none
+    const Interpreter* older = nullptr;
 };
 
 /// Constant-initialised, never destroyed: valid in constructors before ours and in the host's exit handlers.
 /// Atomics instead of a mutex, so that a forked child cannot inherit it locked.
 constinit std::atomic<SymbolLookup> symbol_lookup{nullptr};
 constinit std::atomic<const Interpreter*> known_interpreter{nullptr};
+constinit std::atomic<const Interpreter*> every_interpreter{nullptr};  ///< list by `older`
 constinit std::atomic<bool> looked{false};
 constinit std::atomic<unsigned long long> adds_when_looked{0};
 constinit std::atomic<unsigned long long> subs_when_looked{0};
@@ -134,7 +136,16 @@ const Interpreter* interpreter() {
     const bool same = found != nullptr && known != nullptr && found->this_thread_state == known->this_thread_state &&
                       found->runtime == known->runtime && found->version == known->version;
     if (!same) {
-        known = found.release();  // leaked on purpose with each change: another thread may be reading the old one
+        // Replaced ones are kept for good, since another thread may be reading them; in a list, so that a leak checker
+        // in the host stays quiet. It grows only when libpython itself comes or goes.
+        Interpreter* changed = found.release();
+        if (changed != nullptr) {
+            changed->older = every_interpreter.load(std::memory_order_relaxed);
+            while (!every_interpreter.compare_exchange_weak(changed->older, changed, std::memory_order_release,
+                                                            std::memory_order_relaxed)) {
+            }
+        }
+        known = changed;
         known_interpreter.store(known, std::memory_order_release);
     }
     adds_when_looked.store(counts.adds, std::memory_order_relaxed);

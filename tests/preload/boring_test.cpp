@@ -34,10 +34,12 @@ struct Symbol {
 std::vector<Symbol> dynamic_symbols() {
     std::vector<Symbol> symbols;
     // Num: Value Size Type Bind Vis Ndx Name
-    static const std::regex row(R"(\s*\d+:\s+[0-9a-f]+\s+\S+\s+(\S+)\s+(\S+)\s+\S+\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+).*)");
+    static const std::regex row(
+        R"(\s*\d+:\s+[0-9a-f]+\s+\S+\s+(\S+)\s+(\S+)\s+\S+\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+).*)");
     for (const std::string& line : readelf({"-W", "--dyn-syms"})) {
         std::smatch match;
-        if (std::regex_match(line, match, row)) symbols.push_back({match[4], match[2], match[3] != "UND"});
+        if (std::regex_match(line, match, row))
+            symbols.push_back({match[4], match[2], match[3] != "UND"});
     }
     EXPECT_GT(symbols.size(), 10u) << "readelf's table was not understood";
     return symbols;
@@ -56,7 +58,8 @@ std::set<std::string> symbols_of_the_table() {
 TEST(Boring, NeedsOnlyLibcAndTheLoader) {
     std::set<std::string> needed;
     for (const std::string& line : readelf({"-dW"})) {
-        if (line.find("(NEEDED)") == std::string::npos) continue;
+        if (line.find("(NEEDED)") == std::string::npos)
+            continue;
         needed.insert(line.substr(line.find('[') + 1, line.rfind(']') - line.find('[') - 1));
     }
     EXPECT_EQ(needed.count("libc.so.6"), 1u);
@@ -67,7 +70,8 @@ TEST(Boring, NeedsOnlyLibcAndTheLoader) {
 
 TEST(Boring, RefersToNoFunctionOfCuda) {
     for (const Symbol& symbol : dynamic_symbols()) {
-        if (symbol.defined) continue;
+        if (symbol.defined)
+            continue;
         EXPECT_NE(symbol.name.compare(0, 2, "cu"), 0) << symbol.name << " is undefined: an older driver cannot bind it";
     }
 }
@@ -75,17 +79,21 @@ TEST(Boring, RefersToNoFunctionOfCuda) {
 TEST(Boring, ExportsTheTableAndNothingElse) {
     std::set<std::string> exported;
     for (const Symbol& symbol : dynamic_symbols()) {
-        if (symbol.defined) exported.insert(symbol.name);
+        if (symbol.defined)
+            exported.insert(symbol.name);
     }
     std::set<std::string> table = symbols_of_the_table();
-    for (const std::string& name : table) EXPECT_EQ(exported.count(name), 1u) << name << " is in no export";
-    for (const std::string& name : exported) EXPECT_EQ(table.count(name), 1u) << name << " is in no row of symbols.def";
+    for (const std::string& name : table)
+        EXPECT_EQ(exported.count(name), 1u) << name << " is in no export";
+    for (const std::string& name : exported)
+        EXPECT_EQ(table.count(name), 1u) << name << " is in no row of symbols.def";
 }
 
 TEST(Boring, ExportsCarryNoVersion) {
     // A named version node switches off the interposition of cudart, whose callers ask for cudaMalloc@libcudart.so.13.
     for (const Symbol& symbol : dynamic_symbols()) {
-        if (!symbol.defined) continue;
+        if (!symbol.defined)
+            continue;
         EXPECT_EQ(symbol.name.find('@'), std::string::npos) << symbol.name;
     }
 }
@@ -95,7 +103,8 @@ TEST(Boring, RunsOnGlibc235) {
     for (const Symbol& symbol : dynamic_symbols()) {
         static const std::regex version(R"(.*@@?GLIBC_(\d+)\.(\d+).*)");
         std::smatch match;
-        if (symbol.defined || !std::regex_match(symbol.name, match, version)) continue;
+        if (symbol.defined || !std::regex_match(symbol.name, match, version))
+            continue;
         std::pair<int, int> wanted{std::stoi(match[1]), std::stoi(match[2])};
         EXPECT_LE(wanted, std::make_pair(2, 35)) << symbol.name;
         highest = std::max(highest, wanted);
@@ -109,7 +118,8 @@ TEST(Boring, HasNoTextRelocationsAndItsOwnName) {
         EXPECT_EQ(line.find("TEXTREL"), std::string::npos) << line;
         EXPECT_EQ(line.find("RPATH"), std::string::npos) << line;
         EXPECT_EQ(line.find("RUNPATH"), std::string::npos) << line;
-        if (line.find("(SONAME)") != std::string::npos) own_name = line;
+        if (line.find("(SONAME)") != std::string::npos)
+            own_name = line;
     }
     EXPECT_TRUE(own_name.empty() || own_name.find("[libkeepgraph_preload.so") != std::string::npos) << own_name;
 }
@@ -117,7 +127,8 @@ TEST(Boring, HasNoTextRelocationsAndItsOwnName) {
 TEST(Boring, HasNoExecutableStack) {
     bool has_stack = false;
     for (const std::string& line : readelf({"-lW"})) {
-        if (line.find("GNU_STACK") == std::string::npos) continue;
+        if (line.find("GNU_STACK") == std::string::npos)
+            continue;
         has_stack = true;
         EXPECT_NE(line.find("RW "), std::string::npos) << line;
         EXPECT_EQ(line.find("RWE"), std::string::npos) << "the assembly file marks no stack: " << line;
@@ -130,7 +141,9 @@ Command true_command(bool with_shim) {
     setup.with_shim = with_shim;
     // Every setting that could tempt the shim to write.
     TempFolder unused;
-    setup.env = {{"KEEPGRAPH_OUT", unused / "recording-%p"}, {"KEEPGRAPH_WRITE", "findings,graphs"}, {"KEEPGRAPH_STACKS", "all"}};
+    setup.env = {{"KEEPGRAPH_OUT", unused / "recording-%p"},
+                 {"KEEPGRAPH_WRITE", "findings,graphs"},
+                 {"KEEPGRAPH_STACKS", "all"}};
     return command_for({"/bin/true"}, setup);
 }
 
@@ -144,10 +157,12 @@ TEST(Boring, ProcessWithoutCudaOpensNothingButTheShim) {
     std::multiset<std::string> more(shimmed.opened.begin(), shimmed.opened.end());
     for (const std::string& path : bare.opened) {
         auto found = more.find(path);
-        if (found != more.end()) more.erase(found);
+        if (found != more.end())
+            more.erase(found);
     }
     more.erase(shim());
-    for (const std::string& path : more) ADD_FAILURE() << "opened under the shim only: " << path;
+    for (const std::string& path : more)
+        ADD_FAILURE() << "opened under the shim only: " << path;
     EXPECT_EQ(shimmed.folders, bare.folders);
     EXPECT_EQ(shimmed.tasks, bare.tasks) << "a thread or process was made";
     EXPECT_EQ(shimmed.sockets, bare.sockets);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases A1, A4, A6, A7 and their kind: how many findings each program must get, and of what grade. Silence is checked as
-// strictly as speech.
+// Cases A1, A4, A6, A7 and their kind: how many findings each program must get, and of what grade. Silence is checked
+// as strictly as speech.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -18,14 +18,17 @@ struct Case {
     long findings;
     const char* said;  // a part of a line that must be there, or null
 };
-void PrintTo(const Case& value, std::ostream* stream) { *stream << value.command << ", " << value.on_finding; }
+void PrintTo(const Case& value, std::ostream* stream) {
+    *stream << value.command << ", " << value.on_finding;
+}
 
 class Cases : public testing::TestWithParam<Case> {};
 
 TEST_P(Cases, HaveTheirFindings) {
     std::istringstream stream(GetParam().command);
     std::vector<std::string> args;
-    for (std::string word; stream >> word;) args.push_back(word);
+    for (std::string word; stream >> word;)
+        args.push_back(word);
     args[0] = victim(args[0]);
     Outcome outcome = expect_transparent(args, Conditions{}.with("KEEPGRAPH_ON_FINDING", GetParam().on_finding));
     EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
@@ -74,7 +77,8 @@ const Case cases[] = {
 INSTANTIATE_TEST_SUITE_P(All, Cases, testing::ValuesIn(cases), [](const auto& info) {
     std::string name = std::string(info.param.command) + "_" + info.param.on_finding;
     for (char& letter : name) {
-        if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
+        if (!std::isalnum(static_cast<unsigned char>(letter)))
+            letter = '_';
     }
     return name;
 });

@@ -16,7 +16,8 @@ namespace {
 std::vector<std::string> words_of(const std::string& line) {
     std::istringstream stream(line);
     std::vector<std::string> words;
-    for (std::string word; stream >> word;) words.push_back(word);
+    for (std::string word; stream >> word;)
+        words.push_back(word);
     words[0] = hostile(words[0]);
     return words;
 }
@@ -30,7 +31,9 @@ Conditions everything_on(const TempFolder& folder) {
     return conditions;
 }
 
-size_t findings_in(const Outcome& outcome) { return count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding "); }
+size_t findings_in(const Outcome& outcome) {
+    return count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding ");
+}
 
 /// A program, and what the shim must say of it: number of finding lines over all its processes, of last lines.
 struct Expected {
@@ -39,12 +42,15 @@ struct Expected {
     size_t last_lines;
 };
 
-void PrintTo(const Expected& expected, std::ostream* stream) { *stream << expected.command; }
+void PrintTo(const Expected& expected, std::ostream* stream) {
+    *stream << expected.command;
+}
 
 std::string test_name(const std::string& command) {
     std::string name = command;
     for (char& letter : name) {
-        if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
+        if (!std::isalnum(static_cast<unsigned char>(letter)))
+            letter = '_';
     }
     return name;
 }
@@ -53,7 +59,8 @@ class HostileProgram : public testing::TestWithParam<Expected> {
   protected:
     static size_t last_lines(const Outcome& outcome) {
         size_t count = 0;
-        for (const std::string& line : keepgraph_lines(outcome.err)) count += parse_summary(line).has_value();
+        for (const std::string& line : keepgraph_lines(outcome.err))
+            count += parse_summary(line).has_value();
         return count;
     }
 };
@@ -68,7 +75,8 @@ TEST_P(HostileProgram, EndsAsBareWithEverythingOn) {
     TempFolder folder;
     std::vector<std::string> words = words_of(GetParam().command);
     // Its own descriptors are what the recording may add to.
-    if (words[0] == hostile("state")) words.push_back("nofds");
+    if (words[0] == hostile("state"))
+        words.push_back("nofds");
     Outcome outcome = expect_transparent(words, everything_on(folder));
     EXPECT_EQ(findings_in(outcome), GetParam().findings) << outcome.describe();
 }
@@ -79,9 +87,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{"ends pthread_exit", 1, 1}, Expected{"ends static", 1, 1}, Expected{"ends atexit", 1, 1},
                     Expected{"ends quick", 1, 1},
                     // No library gets a word in after these: the finding is out already, the last line is not.
-                    Expected{"ends _exit", 1, 0}, Expected{"ends abort", 1, 0},
-                    Expected{"ends kill", 1, 0}, Expected{"ends term", 1, 0}, Expected{"ends segv", 1, 0},
-                    Expected{"ends throw", 1, 0}),
+                    Expected{"ends _exit", 1, 0}, Expected{"ends abort", 1, 0}, Expected{"ends kill", 1, 0},
+                    Expected{"ends term", 1, 0}, Expected{"ends segv", 1, 0}, Expected{"ends throw", 1, 0}),
     [](const auto& info) { return test_name(info.param.command); });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -93,15 +100,16 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{"forks after_frees", 1, 1}, Expected{"forks threads", 1, 1}),
     [](const auto& info) { return test_name(info.param.command); });
 
-INSTANTIATE_TEST_SUITE_P(
-    Habits, HostileProgram,
-    testing::Values(Expected{"signals", 1, 1}, Expected{"state", 1, 1}, Expected{"small_stack", 1, 1},
-                    Expected{"own_malloc", 1, 1}, Expected{"moves nothing", 1, 1}, Expected{"moves chdir", 1, 1},
-                    Expected{"moves seccomp", 1, 1}, Expected{"moves rlimit", 1, 1}, Expected{"moves setuid", 1, 1},
-                    Expected{"cancel launch", 0, 1}, Expected{"cancel synchronize", 0, 1}, Expected{"cancel free", 0, 1},
-                    Expected{"many_threads first", 0, 1}, Expected{"many_threads launch", 0, 1},
-                    Expected{"many_threads free", 1, 1}),
-    [](const auto& info) { return test_name(info.param.command); });
+INSTANTIATE_TEST_SUITE_P(Habits, HostileProgram,
+                         testing::Values(Expected{"signals", 1, 1}, Expected{"state", 1, 1},
+                                         Expected{"small_stack", 1, 1}, Expected{"own_malloc", 1, 1},
+                                         Expected{"moves nothing", 1, 1}, Expected{"moves chdir", 1, 1},
+                                         Expected{"moves seccomp", 1, 1}, Expected{"moves rlimit", 1, 1},
+                                         Expected{"moves setuid", 1, 1}, Expected{"cancel launch", 0, 1},
+                                         Expected{"cancel synchronize", 0, 1}, Expected{"cancel free", 0, 1},
+                                         Expected{"many_threads first", 0, 1}, Expected{"many_threads launch", 0, 1},
+                                         Expected{"many_threads free", 1, 1}),
+                         [](const auto& info) { return test_name(info.param.command); });
 
 TEST(Hostile, EveryLaunchOf64ThreadsIsCounted) {
     Outcome outcome = run_on_double({hostile("many_threads"), "launch"});
@@ -166,20 +174,23 @@ TEST(Hostile, StderrIsClosedOrFull) {
 TEST(HostileStderr, ReaderThatWentAwayDoesNotKillTheProgram) {
     // `./app 2>&1 >out | head -1`: SIGPIPE for a message of ours would end a program that writes nothing to stderr.
     for (const char* number : {"1", "12"}) {
-        Outcome outcome = run_on_double({"/bin/bash", "-c", "{ sleep 0.2; \"$0\" $1; echo $? >&3; } 3>&1 1>/dev/null 2> >(exec true)",
-                                         hostile("inputs"), number});
+        Outcome outcome =
+            run_on_double({"/bin/bash", "-c", "{ sleep 0.2; \"$0\" $1; echo $? >&3; } 3>&1 1>/dev/null 2> >(exec true)",
+                           hostile("inputs"), number});
         EXPECT_EQ(outcome.out, "0\n") << outcome.describe();
     }
 }
 
 TEST(HostileDebugger, GdbRunsAndItsProgramToo) {
-    if (!file_exists("/usr/bin/gdb")) GTEST_SKIP() << "no gdb";
+    if (!file_exists("/usr/bin/gdb"))
+        GTEST_SKIP() << "no gdb";
     Conditions conditions;
     conditions.env = {{"HOME", "/"}};
-    std::vector<std::string> args{"/usr/bin/gdb", "-nx",  "--batch",        "-ex",
-                                  "run",          "-ex",  "print $_exitcode", "--args",
-                                  hostile("ends"), "exit"};
-    auto without_numbers = [](const std::string& text) { return std::regex_replace(text, std::regex("[0-9]+|0x[0-9a-f]+"), "N"); };
+    std::vector<std::string> args{"/usr/bin/gdb",     "-nx",    "--batch",       "-ex", "run", "-ex",
+                                  "print $_exitcode", "--args", hostile("ends"), "exit"};
+    auto without_numbers = [](const std::string& text) {
+        return std::regex_replace(text, std::regex("[0-9]+|0x[0-9a-f]+"), "N");
+    };
     Outcome bare = run_on_double(args, conditions.bare());
     Outcome shimmed = run_on_double(args, conditions);
     EXPECT_EQ(without_numbers(bare.out), without_numbers(shimmed.out)) << shimmed.describe();
@@ -196,14 +207,17 @@ struct Plugins {
     std::vector<const char*> plugins;
     long findings;  // -1: the plugin's own look-ups come first and may hide it from the shim
 };
-void PrintTo(const Plugins& plugins, std::ostream* stream) { *stream << plugins.name; }
+void PrintTo(const Plugins& plugins, std::ostream* stream) {
+    *stream << plugins.name;
+}
 
 class HostilePlugins : public testing::TestWithParam<Plugins> {};
 
 TEST_P(HostilePlugins, EndAsBare) {
     const Plugins& parameter = GetParam();
     std::vector<std::string> args{victim("plugin_host"), parameter.mode};
-    for (const char* plugin : parameter.plugins) args.push_back(victim(std::string("libplugin_") + plugin + ".so"));
+    for (const char* plugin : parameter.plugins)
+        args.push_back(victim(std::string("libplugin_") + plugin + ".so"));
     Outcome outcome = expect_transparent(args);
     EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
     if (parameter.findings >= 0) {
@@ -213,24 +227,25 @@ TEST_P(HostilePlugins, EndAsBare) {
     expect_transparent(args, everything_on(folder));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, HostilePlugins,
-    testing::Values(Plugins{"local", "local", {"shared"}, 1}, Plugins{"local_static", "local", {"static"}, 1},
-                    Plugins{"local_driver", "local", {"driver"}, 1},
-                    Plugins{"two_cudarts", "local", {"shared", "cudart12"}, 2},
-                    Plugins{"two_cudarts_reversed", "local", {"cudart12", "shared"}, 2},
-                    Plugins{"shared_and_static", "local", {"shared", "static"}, 2},
-                    Plugins{"all_four", "local", {"shared", "static", "driver", "cudart12"}, 4},
-                    Plugins{"global", "global", {"shared", "static"}, 2},
-                    Plugins{"unloaded", "close", {"shared", "static"}, 2},
-                    Plugins{"deepbind", "deepbind", {"shared"}, -1},
-                    Plugins{"deepbind_static", "deepbind", {"static"}, -1},
-                    Plugins{"deepbind_driver", "deepbind", {"driver"}, -1}),
-    [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, HostilePlugins,
+                         testing::Values(Plugins{"local", "local", {"shared"}, 1},
+                                         Plugins{"local_static", "local", {"static"}, 1},
+                                         Plugins{"local_driver", "local", {"driver"}, 1},
+                                         Plugins{"two_cudarts", "local", {"shared", "cudart12"}, 2},
+                                         Plugins{"two_cudarts_reversed", "local", {"cudart12", "shared"}, 2},
+                                         Plugins{"shared_and_static", "local", {"shared", "static"}, 2},
+                                         Plugins{"all_four", "local", {"shared", "static", "driver", "cudart12"}, 4},
+                                         Plugins{"global", "global", {"shared", "static"}, 2},
+                                         Plugins{"unloaded", "close", {"shared", "static"}, 2},
+                                         Plugins{"deepbind", "deepbind", {"shared"}, -1},
+                                         Plugins{"deepbind_static", "deepbind", {"static"}, -1},
+                                         Plugins{"deepbind_driver", "deepbind", {"driver"}, -1}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Hostile, ChainOfTwoPreloadsInBothOrders) {
     std::string other = victim("libcounting_preload.so");
-    for (const char* program : {"freed_input_shared", "freed_input_linked", "freed_input_driver", "freed_input_static"}) {
+    for (const char* program :
+         {"freed_input_shared", "freed_input_linked", "freed_input_driver", "freed_input_static"}) {
         Conditions before;
         before.env = {{"COUNTING_PRELOAD_PRINT", "1"}};
         before.preload_before = {other};
@@ -262,19 +277,27 @@ std::string sanitizer_library(const std::string& program, const std::string& nam
 }
 
 void expect_sanitized_program_runs(const std::string& program, const std::string& runtime) {
-    if (!file_exists(hostile(program))) GTEST_SKIP() << "this compiler has no " << runtime;
+    if (!file_exists(hostile(program)))
+        GTEST_SKIP() << "this compiler has no " << runtime;
     Conditions conditions;
     std::string library = sanitizer_library(program, runtime);
-    if (!library.empty()) conditions.preload_before = {library};
+    if (!library.empty())
+        conditions.preload_before = {library};
     conditions.env = {{"ASAN_OPTIONS", "detect_leaks=0"}};
     Outcome outcome = expect_transparent({hostile(program), "1"}, conditions);
     EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
     EXPECT_EQ(findings_in(outcome), 1u) << outcome.describe();
 }
 
-TEST(HostileSanitizer, AddressSanitizerProgram) { expect_sanitized_program_runs("inputs_asan", "libasan"); }
-TEST(HostileSanitizer, ThreadSanitizerProgram) { expect_sanitized_program_runs("inputs_tsan", "libtsan"); }
-TEST(HostileSanitizer, UndefinedBehaviourSanitizerProgram) { expect_sanitized_program_runs("inputs_ubsan", "libubsan"); }
+TEST(HostileSanitizer, AddressSanitizerProgram) {
+    expect_sanitized_program_runs("inputs_asan", "libasan");
+}
+TEST(HostileSanitizer, ThreadSanitizerProgram) {
+    expect_sanitized_program_runs("inputs_tsan", "libtsan");
+}
+TEST(HostileSanitizer, UndefinedBehaviourSanitizerProgram) {
+    expect_sanitized_program_runs("inputs_ubsan", "libubsan");
+}
 
 }  // namespace
 }  // namespace keepgraph::preload_tests

@@ -133,7 +133,8 @@ TEST_P(RecordingForms, SameRecordInFourBuilds) {
         TempFolder folder;
         expect_transparent({victim(std::string(GetParam()) + "_" + form)}, recorded(folder));
         Json record = normalise(Recording::only_one_in(folder.path()).events);
-        if (reference.is_null()) reference = record;
+        if (reference.is_null())
+            reference = record;
         EXPECT_EQ(record, reference) << form << ": " << Json::diff(reference, record).dump(1);
     }
 }
@@ -148,10 +149,12 @@ Json shape_of(const Json& graph) {
     for (const Json& node : graph.at("nodes")) {
         Json plain = {{"type", node.at("node_type")}, {"kernel", node.value("kernel_name", Json())}};
         if (node.contains("kernel")) {
-            for (const char* key : {"mangled", "function", "grid", "block", "shared_bytes"}) plain[key] = node["kernel"][key];
+            for (const char* key : {"mangled", "function", "grid", "block", "shared_bytes"})
+                plain[key] = node["kernel"][key];
         }
         if (node.contains("memcpy")) {
-            for (const char* key : {"width_bytes", "height", "depth", "src_pitch", "dst_pitch"}) plain[key] = node["memcpy"][key];
+            for (const char* key : {"width_bytes", "height", "depth", "src_pitch", "dst_pitch"})
+                plain[key] = node["memcpy"][key];
         }
         nodes.push_back(plain);
     }
@@ -170,19 +173,23 @@ TEST(RecordingGraphs, DumpAfterTheTemplateIsGoneIsTheSameForBothBuilds) {
         for (const char* form : {"shared", "driver"}) {
             TempFolder folder;
             std::vector<std::string> args{victim(std::string("dump_after_destroy_") + form)};
-            if (std::string(argument) == "by_hand") args.push_back(argument);
+            if (std::string(argument) == "by_hand")
+                args.push_back(argument);
             expect_transparent(args, recorded(folder));
             Json graph = Recording::only_one_in(folder.path()).graph(1);
             ASSERT_TRUE(graph.at("edges_known")) << argument << ", " << form;
             EXPECT_EQ(graph.at("nodes").size(), 6u);
             EXPECT_EQ(graph.at("edges").size(), 5u) << "six nodes in one chain";
             std::set<std::string> types;
-            for (const Json& node : graph.at("nodes")) types.insert(node.at("node_type"));
-            EXPECT_EQ(types, (std::set<std::string>{"kernel", "memset", "memcpy", "host", "event_record", "wait_event"}));
+            for (const Json& node : graph.at("nodes"))
+                types.insert(node.at("node_type"));
+            EXPECT_EQ(types,
+                      (std::set<std::string>{"kernel", "memset", "memcpy", "host", "event_record", "wait_event"}));
             shapes[std::string(argument) + " " + form] = shape_of(graph);
         }
     }
-    for (const auto& [name, shape] : shapes) EXPECT_EQ(shape, shapes.begin()->second) << name;
+    for (const auto& [name, shape] : shapes)
+        EXPECT_EQ(shape, shapes.begin()->second) << name;
 }
 
 TEST(RecordingGraphs, NamesAreThereMangledAndPlain) {
@@ -191,7 +198,8 @@ TEST(RecordingGraphs, NamesAreThereMangledAndPlain) {
     Json graph = Recording::only_one_in(folder.path()).graph(1);
     size_t kernels = 0;
     for (const Json& node : graph.at("nodes")) {
-        if (node.at("node_type") != "kernel") continue;
+        if (node.at("node_type") != "kernel")
+            continue;
         ++kernels;
         EXPECT_EQ(node.at("kernel").at("mangled"), "_Z8kg_twiceIfEvPKT_PS0_i");
         EXPECT_NE(node.at("kernel_name").get<std::string>().find("kg_twice<float>"), std::string::npos);

@@ -20,7 +20,8 @@ std::string normalised_report(const Outcome& outcome) {
     std::string text;
     for (const std::string& line : keepgraph_lines(outcome.err)) {
         static const std::regex frame(R"(keepgraph: +#\d+ .*)");
-        if (std::regex_match(line, frame)) continue;
+        if (std::regex_match(line, frame))
+            continue;
         std::string plain = std::regex_replace(line, std::regex("0x[0-9a-f]+"), "ADDRESS");
         plain = std::regex_replace(plain, std::regex("allocation #\\d+"), "allocation #N");
         plain = std::regex_replace(plain, std::regex("thread \\d+ \"[^\"]*\""), "thread T");
@@ -38,13 +39,15 @@ TEST_P(SameRecord, FourBuildsSayTheSame) {
     std::map<std::string, std::string> reports;
     for (const std::string& form : forms) {
         std::vector<std::string> args{victim(program + "_" + form)};
-        if (!argument.empty()) args.push_back(argument);
+        if (!argument.empty())
+            args.push_back(argument);
         Outcome outcome = run_on_double(args);
         EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
         reports[form] = normalised_report(outcome);
         EXPECT_NE(reports[form].find("checked"), std::string::npos) << form << " has no last line";
     }
-    for (const std::string& form : forms) EXPECT_EQ(reports[form], reports["shared"]) << form;
+    for (const std::string& form : forms)
+        EXPECT_EQ(reports[form], reports["shared"]) << form;
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, SameRecord,
@@ -54,7 +57,8 @@ INSTANTIATE_TEST_SUITE_P(Programs, SameRecord,
                          [](const auto& info) {
                              std::string name = info.param;
                              for (char& letter : name) {
-                                 if (letter == ' ') letter = '_';
+                                 if (letter == ' ')
+                                     letter = '_';
                              }
                              return name;
                          });
@@ -113,9 +117,10 @@ TEST(SameRecordCounts, EachCallReachesTheDriverOnceAndTheShimAddsGettersOnly) {
                 << program << "_" << form << ": the shim looked at nothing";
             auto allowed = own_calls();
             for (const auto& [function, count] : shimmed) {
-                if (count == bare[function]) continue;
-                EXPECT_EQ(allowed.count(function), 1u) << program << "_" << form << ": " << function << " was called " << count
-                                                   << " times, " << bare[function] << " without the shim";
+                if (count == bare[function])
+                    continue;
+                EXPECT_EQ(allowed.count(function), 1u) << program << "_" << form << ": " << function << " was called "
+                                                       << count << " times, " << bare[function] << " without the shim";
             }
         }
     }
@@ -137,7 +142,8 @@ TEST(SameRecordCounts, LaunchWithNothingFreedMakesNoDriverCall) {
     auto more = driver_calls({hostile("inputs"), "0", "rounds", "510"}, true);
     EXPECT_EQ(more["cuGraphLaunch"] - few["cuGraphLaunch"], 500);
     EXPECT_GT(few["cuPointerGetAttributes"] + few["cuPointerGetAttribute"], 0) << "the shim looked at nothing";
-    for (const std::string& name : own_calls()) EXPECT_EQ(more[name], few[name]) << name << " grows with the launches";
+    for (const std::string& name : own_calls())
+        EXPECT_EQ(more[name], few[name]) << name << " grows with the launches";
 }
 
 }  // namespace

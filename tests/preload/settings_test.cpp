@@ -13,7 +13,9 @@ struct Bad {
     const char* value;
     const char* allowed;  // a part of what the warning must offer
 };
-void PrintTo(const Bad& bad, std::ostream* stream) { *stream << bad.variable << "=" << bad.value; }
+void PrintTo(const Bad& bad, std::ostream* stream) {
+    *stream << bad.variable << "=" << bad.value;
+}
 
 class SettingsMalformed : public testing::TestWithParam<Bad> {};
 
@@ -60,7 +62,8 @@ TEST(Settings, NothingIsSaidInAProcessWithoutCuda) {
 }
 
 TEST(Settings, QuietHidesTheLastLineButNotTheFinding) {
-    Outcome outcome = expect_transparent({victim("freed_input_shared")}, Conditions{}.with("KEEPGRAPH_OPTIONS", "quiet=1"));
+    Outcome outcome =
+        expect_transparent({victim("freed_input_shared")}, Conditions{}.with("KEEPGRAPH_OPTIONS", "quiet=1"));
     EXPECT_FALSE(summary_of(outcome)) << outcome.describe();
     EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding 1"), 1u) << outcome.describe();
 }

@@ -11,23 +11,40 @@ namespace {
 
 std::string required_variable(const char* name) {
     const char* value = std::getenv(name);
-    if (value == nullptr || *value == 0) throw std::runtime_error(std::string(name) + " is not set (meson test sets it)");
+    if (value == nullptr || *value == 0)
+        throw std::runtime_error(std::string(name) + " is not set (meson test sets it)");
     return value;
 }
 
 constexpr std::string_view marker = "keepgraph: ";
 
-bool is_ours(const std::string& line) { return line.compare(0, marker.size(), marker) == 0; }
+bool is_ours(const std::string& line) {
+    return line.compare(0, marker.size(), marker) == 0;
+}
 
 }  // namespace
 
-std::string build_folder() { return required_variable("KEEPGRAPH_BUILD"); }
-std::string source_folder() { return required_variable("KEEPGRAPH_SOURCE"); }
-std::string shim() { return build_folder() + "/preload/libkeepgraph_preload.so"; }
-std::string command_path() { return build_folder() + "/src/cli/keepgraph"; }
-std::string victim(const std::string& name) { return build_folder() + "/tests/programs/" + name; }
-std::string hostile(const std::string& name) { return build_folder() + "/tests/preload/programs/" + name; }
-std::string double_folder() { return build_folder() + "/tests/sim"; }
+std::string build_folder() {
+    return required_variable("KEEPGRAPH_BUILD");
+}
+std::string source_folder() {
+    return required_variable("KEEPGRAPH_SOURCE");
+}
+std::string shim() {
+    return build_folder() + "/preload/libkeepgraph_preload.so";
+}
+std::string command_path() {
+    return build_folder() + "/src/cli/keepgraph";
+}
+std::string victim(const std::string& name) {
+    return build_folder() + "/tests/programs/" + name;
+}
+std::string hostile(const std::string& name) {
+    return build_folder() + "/tests/preload/programs/" + name;
+}
+std::string double_folder() {
+    return build_folder() + "/tests/sim";
+}
 
 Command command_for(const std::vector<std::string>& args, const Conditions& setup) {
     Command command;
@@ -43,15 +60,18 @@ Command command_for(const std::vector<std::string>& args, const Conditions& setu
                    {"LC_ALL", "C"},
                    {"LD_LIBRARY_PATH", setup.library_path.empty() ? double_folder() : setup.library_path}};
     std::vector<std::string> libraries = setup.preload_before;
-    if (setup.with_shim) libraries.push_back(shim());
+    if (setup.with_shim)
+        libraries.push_back(shim());
     libraries.insert(libraries.end(), setup.preload_after.begin(), setup.preload_after.end());
     std::string preload;
     for (const std::string& library : libraries) {
         // ld.so only warns about a library that is not there: the test would then compare bare with bare.
-        if (!file_exists(library)) throw std::runtime_error("not built: " + library);
+        if (!file_exists(library))
+            throw std::runtime_error("not built: " + library);
         preload += (preload.empty() ? "" : ":") + library;
     }
-    if (!preload.empty()) command.env["LD_PRELOAD"] = preload;
+    if (!preload.empty())
+        command.env["LD_PRELOAD"] = preload;
     for (const auto& [name, value] : setup.env) {
         if (value) {
             command.env[name] = *value;
@@ -69,7 +89,8 @@ Outcome run_on_double(const std::vector<std::string>& args, const Conditions& se
 std::string foreign_lines(const std::string& err) {
     std::string text;
     for (const std::string& line : split_lines(err)) {
-        if (!is_ours(line)) text += line + "\n";
+        if (!is_ours(line))
+            text += line + "\n";
     }
     return text;
 }
@@ -77,14 +98,16 @@ std::string foreign_lines(const std::string& err) {
 std::vector<std::string> keepgraph_lines(const std::string& err) {
     std::vector<std::string> lines;
     for (const std::string& line : split_lines(err)) {
-        if (is_ours(line)) lines.push_back(line);
+        if (is_ours(line))
+            lines.push_back(line);
     }
     return lines;
 }
 
 size_t count_lines_with(const std::vector<std::string>& lines, const std::string& part) {
     size_t count = 0;
-    for (const std::string& line : lines) count += line.find(part) != std::string::npos;
+    for (const std::string& line : lines)
+        count += line.find(part) != std::string::npos;
     return count;
 }
 

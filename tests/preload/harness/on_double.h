@@ -11,13 +11,13 @@
 
 namespace keepgraph::preload_tests {
 
-std::string build_folder();                       // KEEPGRAPH_BUILD, set by meson
-std::string source_folder();                      // KEEPGRAPH_SOURCE
-std::string shim();                               // libkeepgraph_preload.so
-std::string command_path();                       // the keepgraph command
-std::string victim(const std::string& name);      // a program of tests/programs
-std::string hostile(const std::string& name);     // a program or plugin of tests/preload/programs
-std::string double_folder();                      // libcuda.so.1 and libcudart.so.13 of the double
+std::string build_folder();                    // KEEPGRAPH_BUILD, set by meson
+std::string source_folder();                   // KEEPGRAPH_SOURCE
+std::string shim();                            // libkeepgraph_preload.so
+std::string command_path();                    // the keepgraph command
+std::string victim(const std::string& name);   // a program of tests/programs
+std::string hostile(const std::string& name);  // a program or plugin of tests/preload/programs
+std::string double_folder();                   // libcuda.so.1 and libcudart.so.13 of the double
 
 /// A variable and its value; no value removes a variable that the harness sets by itself (HOME, PATH, ...).
 using Variable = std::pair<std::string, std::optional<std::string>>;
@@ -27,7 +27,7 @@ struct Conditions {
     std::vector<Variable> env;
     std::vector<std::string> preload_before;  // other libraries in LD_PRELOAD, before and after the shim
     std::vector<std::string> preload_after;
-    std::string library_path;                 // empty: the double
+    std::string library_path;  // empty: the double
     std::string directory;
     std::chrono::seconds timeout{25};
     unsigned long file_size_limit = 0;

@@ -23,14 +23,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+[[noreturn]] void fail(const char* what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
 
 struct Pipe {
     int read_end = -1;
     int write_end = -1;
     Pipe() {
         int ends[2];
-        if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe2");
+        if (pipe2(ends, O_CLOEXEC) != 0)
+            fail("pipe2");
         read_end = ends[0];
         write_end = ends[1];
     }
@@ -41,14 +44,16 @@ struct Pipe {
     void close_read() { close_one(read_end); }
     void close_write() { close_one(write_end); }
     static void close_one(int& fd) {
-        if (fd >= 0) close(fd);
+        if (fd >= 0)
+            close(fd);
         fd = -1;
     }
 };
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
     std::vector<char*> result;
-    for (std::string& text : strings) result.push_back(text.data());
+    for (std::string& text : strings)
+        result.push_back(text.data());
     result.push_back(nullptr);
     return result;
 }
@@ -60,7 +65,8 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+    for (int number = 1; number < NSIG; ++number)
+        signal(number, SIG_DFL);
     int null = open("/dev/null", O_RDONLY);
     dup2(null, 0);
     dup2(out, 1);
@@ -72,19 +78,22 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
     }
     rlimit no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
-    if (command.directory.empty() || chdir(command.directory.c_str()) == 0) execve(argv[0], argv, envp);
+    if (command.directory.empty() || chdir(command.directory.c_str()) == 0)
+        execve(argv[0], argv, envp);
     int code = errno;
     [[maybe_unused]] ssize_t written = write(failure, &code, sizeof code);
     _exit(127);
 }
 
 std::string find_in_path(const std::string& program, const std::map<std::string, std::string>& env) {
-    if (program.find('/') != std::string::npos) return program;
+    if (program.find('/') != std::string::npos)
+        return program;
     auto path = env.find("PATH");
     std::stringstream folders(path == env.end() ? "/usr/local/bin:/usr/bin:/bin" : path->second);
     for (std::string folder; std::getline(folders, folder, ':');) {
         std::string candidate = folder + "/" + program;
-        if (access(candidate.c_str(), X_OK) == 0) return candidate;
+        if (access(candidate.c_str(), X_OK) == 0)
+            return candidate;
     }
     throw std::runtime_error("program not found: " + program);
 }
@@ -108,14 +117,17 @@ Outcome run(const Command& command) {
     std::vector<std::string> args = command.args;
     args[0] = find_in_path(args[0], command.env);
     std::vector<std::string> env;
-    for (const auto& [name, value] : command.env) env.push_back(name + "=" + value);
+    for (const auto& [name, value] : command.env)
+        env.push_back(name + "=" + value);
     std::vector<char*> argv = pointers(args);
     std::vector<char*> envp = pointers(env);
 
     Pipe out, err, failure;
     pid_t child = fork();
-    if (child < 0) fail("fork");
-    if (child == 0) become(command, argv.data(), envp.data(), out.write_end, err.write_end, failure.write_end);
+    if (child < 0)
+        fail("fork");
+    if (child == 0)
+        become(command, argv.data(), envp.data(), out.write_end, err.write_end, failure.write_end);
     out.close_write();
     err.close_write();
     failure.close_write();
@@ -141,13 +153,15 @@ Outcome run(const Command& command) {
             // A grandchild that keeps the pipes open past the program's end is a leak as much as a program that hangs.
             outcome.timed_out = true;
             kill(-child, SIGKILL);
-            if (!ended) waitpid(child, &status, 0);
+            if (!ended)
+                waitpid(child, &status, 0);
             break;
         }
         pollfd fds[2] = {{out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}};
         poll(fds, 2, 10);
         for (int index = 0; index < 2; ++index) {
-            if (fds[index].revents == 0) continue;
+            if (fds[index].revents == 0)
+                continue;
             char buffer[65536];
             ssize_t count = read(fds[index].fd, buffer, sizeof buffer);
             if (count > 0) {
@@ -156,10 +170,12 @@ Outcome run(const Command& command) {
                 index == 0 ? out.close_read() : err.close_read();
             }
         }
-        if (!ended) ended = waitpid(child, &status, WNOHANG) == child;
+        if (!ended)
+            ended = waitpid(child, &status, WNOHANG) == child;
     }
     kill(-child, SIGKILL);
-    if (outcome.timed_out) return outcome;
+    if (outcome.timed_out)
+        return outcome;
     if (WIFSIGNALED(status)) {
         outcome.signal = WTERMSIG(status);
     } else {
@@ -170,7 +186,8 @@ Outcome run(const Command& command) {
 
 TempFolder::TempFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "keepgraph-test-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) fail("mkdtemp");
+    if (mkdtemp(pattern.data()) == nullptr)
+        fail("mkdtemp");
     path_ = pattern;
     // Programs that drop their rights must still be able to reach a folder of theirs inside.
     std::filesystem::permissions(path_, std::filesystem::perms(0755));
@@ -183,7 +200,8 @@ TempFolder::~TempFolder() {
 
 std::string read_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    if (!file) throw std::runtime_error("cannot read " + path);
+    if (!file)
+        throw std::runtime_error("cannot read " + path);
     std::stringstream text;
     text << file.rdbuf();
     return text.str();
@@ -192,16 +210,20 @@ std::string read_file(const std::string& path) {
 void write_file(const std::string& path, const std::string& text) {
     std::ofstream file(path, std::ios::binary);
     file << text;
-    if (!file.flush()) throw std::runtime_error("cannot write " + path);
+    if (!file.flush())
+        throw std::runtime_error("cannot write " + path);
 }
 
 std::vector<std::string> split_lines(const std::string& text) {
     std::vector<std::string> lines;
     std::stringstream stream(text);
-    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    for (std::string line; std::getline(stream, line);)
+        lines.push_back(line);
     return lines;
 }
 
-bool file_exists(const std::string& path) { return std::filesystem::exists(path); }
+bool file_exists(const std::string& path) {
+    return std::filesystem::exists(path);
+}
 
 }  // namespace keepgraph::preload_tests

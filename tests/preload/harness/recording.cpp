@@ -15,20 +15,23 @@ namespace {
 
 /// Keys whose values differ between runs or between builds of one program.
 const std::set<std::string> volatile_keys = {
-    "t",           "thread",       "thread_name",       "began",        "begin_thread",  "begin_thread_name",
-    "stack",       "begin_stack",  "end_stack",         "capture_stack", "instantiate_stack", "launch_stack",
-    "exec",        "stream",       "address",           "runtime_call", "user_data",     "begin_call"};
+    "t",     "thread",      "thread_name", "began",         "begin_thread",      "begin_thread_name",
+    "stack", "begin_stack", "end_stack",   "capture_stack", "instantiate_stack", "launch_stack",
+    "exec",  "stream",      "address",     "runtime_call",  "user_data",         "begin_call"};
 
 Json strip(const Json& value, std::map<std::string, int>& allocations) {
     if (value.is_array()) {
         Json result = Json::array();
-        for (const Json& item : value) result.push_back(strip(item, allocations));
+        for (const Json& item : value)
+            result.push_back(strip(item, allocations));
         return result;
     }
-    if (!value.is_object()) return value;
+    if (!value.is_object())
+        return value;
     Json result = Json::object();
     for (const auto& [key, item] : value.items()) {
-        if (volatile_keys.count(key) != 0) continue;
+        if (volatile_keys.count(key) != 0)
+            continue;
         if (key == "id" && value.contains("size")) {
             auto [position, inserted] = allocations.emplace(item.dump(), static_cast<int>(allocations.size()) + 1);
             result[key] = position->second;
@@ -43,9 +46,11 @@ Json strip(const Json& value, std::map<std::string, int>& allocations) {
 
 std::vector<std::string> recordings_in(const std::string& parent) {
     std::vector<std::string> folders;
-    if (!std::filesystem::exists(parent)) return folders;
+    if (!std::filesystem::exists(parent))
+        return folders;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(parent)) {
-        if (entry.path().filename() == "events.jsonl") folders.push_back(entry.path().parent_path().string());
+        if (entry.path().filename() == "events.jsonl")
+            folders.push_back(entry.path().parent_path().string());
     }
     std::sort(folders.begin(), folders.end());
     return folders;
@@ -64,10 +69,12 @@ Recording Recording::read(const std::string& folder) {
     recording.folder = folder;
     recording.manifest = Json::parse(read_file(folder + "/manifest.json"));
     std::string text = read_file(folder + "/events.jsonl");
-    if (!text.empty() && text.back() != '\n') throw std::runtime_error("events.jsonl ends inside a line");
+    if (!text.empty() && text.back() != '\n')
+        throw std::runtime_error("events.jsonl ends inside a line");
     for (const std::string& line : split_lines(text)) {
         Json event = Json::parse(line);
-        if (!event.is_object() || !event.contains("type")) throw std::runtime_error("event without type: " + line);
+        if (!event.is_object() || !event.contains("type"))
+            throw std::runtime_error("event without type: " + line);
         recording.events.push_back(std::move(event));
     }
     return recording;
@@ -76,7 +83,8 @@ Recording Recording::read(const std::string& folder) {
 std::vector<Json> Recording::of_type(const std::string& type) const {
     std::vector<Json> result;
     for (const Json& event : events) {
-        if (event["type"] == type) result.push_back(event);
+        if (event["type"] == type)
+            result.push_back(event);
     }
     return result;
 }
@@ -91,7 +99,8 @@ bool Recording::has_graph_file(int number) const {
 
 Json Recording::stack(const Json& id) const {
     for (const Json& event : events) {
-        if (event["type"] == "stack" && event["id"] == id) return event;
+        if (event["type"] == "stack" && event["id"] == id)
+            return event;
     }
     return nullptr;
 }
@@ -100,7 +109,8 @@ Json normalise(const std::vector<Json>& events) {
     std::map<std::string, int> allocations;
     Json result = Json::array();
     for (const Json& event : events) {
-        if (event["type"] == "module" || event["type"] == "stack") continue;
+        if (event["type"] == "module" || event["type"] == "stack")
+            continue;
         result.push_back(strip(event, allocations));
     }
     return result;
@@ -110,14 +120,17 @@ std::optional<Summary> parse_summary(const std::string& line) {
     static const std::regex pattern(
         R"(keepgraph: (\d+) graphs?, (\d+) replays?; (\d+) inputs? checked(?:, (\d+) ([^;]*))?; (\d+) findings?(?:; (.*))?)");
     std::smatch match;
-    if (!std::regex_match(line, match, pattern)) return std::nullopt;
-    return Summary{std::stol(match[1]), std::stol(match[2]), std::stol(match[3]),
-                   match[4].matched ? std::stol(match[4]) : 0, std::stol(match[6]), match[7]};
+    if (!std::regex_match(line, match, pattern))
+        return std::nullopt;
+    return Summary{std::stol(match[1]), std::stol(match[2]),
+                   std::stol(match[3]), match[4].matched ? std::stol(match[4]) : 0,
+                   std::stol(match[6]), match[7]};
 }
 
 std::optional<Summary> summary_of(const Outcome& outcome) {
     std::vector<std::string> lines = keepgraph_lines(outcome.err);
-    if (lines.empty()) return std::nullopt;
+    if (lines.empty())
+        return std::nullopt;
     return parse_summary(lines.back());
 }
 

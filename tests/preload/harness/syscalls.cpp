@@ -26,10 +26,12 @@ std::string string_at(pid_t process, unsigned long address) {
         iovec local{buffer, length};
         iovec remote{reinterpret_cast<void*>(address), length};
         ssize_t count = process_vm_readv(process, &local, 1, &remote, 1, 0);
-        if (count <= 0) break;
+        if (count <= 0)
+            break;
         auto end = std::find(buffer, buffer + count, '\0');
         text.append(buffer, end);
-        if (end != buffer + count) break;
+        if (end != buffer + count)
+            break;
         address += static_cast<unsigned long>(count);
     }
     return text;
@@ -70,19 +72,25 @@ std::pair<Kind, int> classify(unsigned long number) {
 Trace trace_system_calls(const Command& command) {
     std::vector<std::string> args = command.args;
     std::vector<std::string> env;
-    for (const auto& [name, value] : command.env) env.push_back(name + "=" + value);
+    for (const auto& [name, value] : command.env)
+        env.push_back(name + "=" + value);
     std::vector<char*> argv, envp;
-    for (std::string& text : args) argv.push_back(text.data());
-    for (std::string& text : env) envp.push_back(text.data());
+    for (std::string& text : args)
+        argv.push_back(text.data());
+    for (std::string& text : env)
+        envp.push_back(text.data());
     argv.push_back(nullptr);
     envp.push_back(nullptr);
 
     pid_t child = fork();
-    if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (child < 0)
+        throw std::system_error(errno, std::generic_category(), "fork");
     if (child == 0) {
         int null = open("/dev/null", O_RDWR);
-        for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
-        if (null > 2) close(null);
+        for (int fd = 0; fd < 3; ++fd)
+            dup2(null, fd);
+        if (null > 2)
+            close(null);
         ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
         raise(SIGSTOP);
         execve(argv[0], argv.data(), envp.data());
@@ -90,7 +98,8 @@ Trace trace_system_calls(const Command& command) {
     }
     int status = 0;
     waitpid(child, &status, 0);
-    if (ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC) != 0) {
+    if (ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC) !=
+        0) {
         int code = errno;
         kill(child, SIGKILL);
         waitpid(child, nullptr, 0);
@@ -105,7 +114,8 @@ Trace trace_system_calls(const Command& command) {
     for (;;) {
         ptrace(PTRACE_SYSCALL, child, nullptr, reinterpret_cast<void*>(static_cast<long>(to_deliver)));
         to_deliver = 0;
-        if (waitpid(child, &status, 0) != child) break;
+        if (waitpid(child, &status, 0) != child)
+            break;
         if (WIFEXITED(status) || WIFSIGNALED(status)) {
             trace.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
             break;
@@ -126,10 +136,14 @@ Trace trace_system_calls(const Command& command) {
             bool has_path = kind == Kind::open || kind == Kind::folder;
             path = has_path ? string_at(child, info.entry.args[index]) : "";
         } else if (info.op == PTRACE_SYSCALL_INFO_EXIT && started) {
-            if (kind == Kind::open && !info.exit.is_error) trace.opened.push_back(path);
-            if (kind == Kind::folder) trace.folders.push_back(path);
-            if (kind == Kind::task && info.exit.rval > 0) ++trace.tasks;
-            if (kind == Kind::socket) ++trace.sockets;
+            if (kind == Kind::open && !info.exit.is_error)
+                trace.opened.push_back(path);
+            if (kind == Kind::folder)
+                trace.folders.push_back(path);
+            if (kind == Kind::task && info.exit.rval > 0)
+                ++trace.tasks;
+            if (kind == Kind::socket)
+                ++trace.sockets;
             kind = Kind::other;
         }
     }

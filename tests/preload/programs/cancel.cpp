@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// pthread_cancel while the victim is inside calls of the driver: `cancel launch` and `cancel synchronize` block in a host
-// node, which the driver runs on a thread of its own or on the victim's; `cancel free` cancels in a loop of
+// pthread_cancel while the victim is inside calls of the driver: `cancel launch` and `cancel synchronize` block in a
+// host node, which the driver runs on a thread of its own or on the victim's; `cancel free` cancels in a loop of
 // allocations. Either way the end must be the bare one: forced unwinding through a frame with noexcept, a catch or a
 // destructor of the shim would abort.
 #include <pthread.h>
@@ -23,7 +23,9 @@ void CUDA_CB block(void*) {
     sem_wait(&released);  // a cancellation point
 }
 
-void on_unwind(void*) { cleaned = true; }
+void on_unwind(void*) {
+    cleaned = true;
+}
 
 void* victim(void* argument) {
     const char* way = static_cast<const char*>(argument);

@@ -16,7 +16,8 @@ Scene* scene;
 struct Global {
     bool armed = false;
     ~Global() {
-        if (!armed) return;
+        if (!armed)
+            return;
         say("static destructor: cuMemFree", scene->cu.free(scene->output));
         say("static destructor: cuGraphLaunch", scene->cu.launch(scene->exec, scene->stream));
         say("static destructor: cuGraphExecDestroy", scene->cu.exec_destroy(scene->exec));
@@ -33,26 +34,38 @@ void late() {
 int main(int argc, char** argv) {
     const char* way = argc > 1 ? argv[1] : "return";
     auto is = [way](const char* name) { return std::strcmp(way, name) == 0; };
-    if (is("atexit")) std::atexit(late);  // registered before CUDA starts, so it runs after what CUDA registered
-    if (is("quick")) std::at_quick_exit(late);
+    if (is("atexit"))
+        std::atexit(late);  // registered before CUDA starts, so it runs after what CUDA registered
+    if (is("quick"))
+        std::at_quick_exit(late);
     scene = new Scene;
     scene->open_with_graph();
     scene->free_input_and_replay();
     std::printf("ends by %s\n", way);
     std::fflush(stdout);
     global.armed = is("static");
-    if (is("exit")) std::exit(3);
-    if (is("quick")) std::quick_exit(4);
-    if (is("abort")) std::abort();
-    if (is("_exit")) _exit(5);
-    if (is("kill")) raise(SIGKILL);
-    if (is("term")) raise(SIGTERM);
-    if (is("segv")) raise(SIGSEGV);
-    if (is("throw")) throw 7;
+    if (is("exit"))
+        std::exit(3);
+    if (is("quick"))
+        std::quick_exit(4);
+    if (is("abort"))
+        std::abort();
+    if (is("_exit"))
+        _exit(5);
+    if (is("kill"))
+        raise(SIGKILL);
+    if (is("term"))
+        raise(SIGTERM);
+    if (is("segv"))
+        raise(SIGSEGV);
+    if (is("throw"))
+        throw 7;
     if (is("thread")) {
         std::thread([] { std::exit(6); }).detach();
-        for (;;) pause();
+        for (;;)
+            pause();
     }
-    if (is("pthread_exit")) pthread_exit(nullptr);
+    if (is("pthread_exit"))
+        pthread_exit(nullptr);
     return is("return") ? 2 : 0;
 }

@@ -66,7 +66,8 @@ int main(int argc, char** argv) {
         wait_for(child);
     } else if (is("after_abort")) {
         pid_t child = fork();
-        if (child == 0) std::abort();
+        if (child == 0)
+            std::abort();
         wait_for(child);
     } else if (is("after_frees")) {  // what a child of a Python server does when it collects garbage
         pid_t child = fork();
@@ -94,7 +95,8 @@ int main(int argc, char** argv) {
         char child_argument[] = "child";
         char* arguments[] = {argv[0], child_argument, nullptr};
         pid_t child = 0;
-        if (posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, arguments, environ) == 0) wait_for(child);
+        if (posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, arguments, environ) == 0)
+            wait_for(child);
     } else if (is("threads")) {  // some lock of some library is held at the fork
         std::atomic<bool> stop{false};
         std::atomic<int> failed{0};
@@ -109,10 +111,12 @@ int main(int argc, char** argv) {
         });
         for (int round = 0; round < 20; ++round) {
             pid_t child = fork();
-            if (child == 0) std::exit(15);
+            if (child == 0)
+                std::exit(15);
             int status = 0;
             waitpid(child, &status, 0);
-            if (!WIFEXITED(status) || WEXITSTATUS(status) != 15) std::printf("round %d: status %x\n", round, status);
+            if (!WIFEXITED(status) || WEXITSTATUS(status) != 15)
+                std::printf("round %d: status %x\n", round, status);
         }
         stop = true;
         busy.join();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `inputs N [again | rounds R]`: one graph of N kernels that read N buffers; all are freed, then two (or R) replays. With
-// `again` the exec is instantiated twice, to show that a finding is made once per (exec, allocation). `inputs 0` reads one
-// buffer and frees nothing.
+// `inputs N [again | rounds R]`: one graph of N kernels that read N buffers; all are freed, then two (or R) replays.
+// With `again` the exec is instantiated twice, to show that a finding is made once per (exec, allocation). `inputs 0`
+// reads one buffer and frees nothing.
 #include <cstring>
 #include <vector>
 
@@ -14,21 +14,25 @@ int main(int argc, char** argv) {
     Scene scene;
     scene.open();
     std::vector<CUdeviceptr> buffers;
-    for (int index = 0; index < (number > 0 ? number : 1); ++index) buffers.push_back(scene.buffer(1.0f));
+    for (int index = 0; index < (number > 0 ? number : 1); ++index)
+        buffers.push_back(scene.buffer(1.0f));
     scene.output = scene.buffer(0.0f);
     CUgraph graph = nullptr;
     must("cuStreamBeginCapture", scene.cu.begin(scene.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    for (CUdeviceptr buffer : buffers) must("cuLaunchKernel", scene.enqueue_scale(buffer, scene.output, 2.0f, scene.stream));
+    for (CUdeviceptr buffer : buffers)
+        must("cuLaunchKernel", scene.enqueue_scale(buffer, scene.output, 2.0f, scene.stream));
     must("cuStreamEndCapture", scene.cu.end(scene.stream, &graph));
     CUgraphExec execs[2] = {};
     for (int index = 0; index < (again ? 2 : 1); ++index) {
         say("cuGraphInstantiate", scene.cu.instantiate(&execs[index], graph, 0));
     }
     if (number > 0) {
-        for (CUdeviceptr buffer : buffers) must("cuMemFree", scene.cu.free(buffer));
+        for (CUdeviceptr buffer : buffers)
+            must("cuMemFree", scene.cu.free(buffer));
     }
     for (CUgraphExec exec : execs) {
-        if (exec == nullptr) continue;
+        if (exec == nullptr)
+            continue;
         for (int round = 0; round < rounds; ++round) {
             say("cuGraphLaunch", scene.cu.launch(exec, scene.stream));
             say("cuStreamSynchronize", scene.cu.synchronize(scene.stream));

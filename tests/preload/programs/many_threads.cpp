@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `many_threads launch`: 64 threads launch execs of their own and one that they share, 50 times each.
-// `many_threads free`: the same while one thread frees the shared input in between. `many_threads first`: 8 threads make
-// the first use of CUDA at the same moment (case F2).
+// `many_threads free`: the same while one thread frees the shared input in between. `many_threads first`: 8 threads
+// make the first use of CUDA at the same moment (case F2).
 #include <pthread.h>
 
 #include <atomic>
@@ -28,7 +28,8 @@ int main(int argc, char** argv) {
                 failed += scene.first(scene.output) != 2.0f;
             });
         }
-        for (std::thread& thread : threads) thread.join();
+        for (std::thread& thread : threads)
+            thread.join();
         std::printf("failed %d\n", failed.load());
         return 0;
     }
@@ -56,7 +57,8 @@ int main(int argc, char** argv) {
             failed += scene.cu.exec_destroy(own) != CUDA_SUCCESS;
         });
     }
-    for (std::thread& thread : threads) thread.join();
+    for (std::thread& thread : threads)
+        thread.join();
     failed += scene.cu.launch(scene.exec, scene.stream) != CUDA_SUCCESS;
     failed += scene.cu.synchronize(scene.stream) != CUDA_SUCCESS;
     std::printf("launches %d, failed %d\n", number * rounds * 2 + 1, failed.load());

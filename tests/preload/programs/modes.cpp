@@ -34,7 +34,8 @@ int main() {
         say("cuGraphDestroy", scene.cu.graph_destroy(graph));
         say("other cuStreamEndCapture", scene.cu.end(other, &other_graph));
         nodes = 0;
-        if (other_graph != nullptr) say("cuGraphGetNodes", scene.cu.nodes(other_graph, nullptr, &nodes));
+        if (other_graph != nullptr)
+            say("cuGraphGetNodes", scene.cu.nodes(other_graph, nullptr, &nodes));
         std::printf("other nodes %zu\n", nodes);
         say("cuStreamSynchronize", scene.cu.synchronize(scene.stream));
     }

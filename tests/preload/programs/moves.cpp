@@ -27,7 +27,8 @@ int deny_new_things() {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 13),
     };
     sock_fprog program{sizeof code / sizeof *code, code};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return -1;
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
@@ -38,8 +39,10 @@ int main(int argc, char** argv) {
     auto is = [way](const char* name) { return std::strcmp(way, name) == 0; };
     Scene scene;
     scene.open();
-    if (is("chdir")) std::printf("chdir %d\n", chdir("/"));
-    if (is("seccomp")) std::printf("seccomp %d\n", deny_new_things());
+    if (is("chdir"))
+        std::printf("chdir %d\n", chdir("/"));
+    if (is("seccomp"))
+        std::printf("seccomp %d\n", deny_new_things());
     if (is("rlimit")) {
         rlimit none{3, 3};
         std::printf("setrlimit %d\n", setrlimit(RLIMIT_NOFILE, &none));
@@ -48,7 +51,8 @@ int main(int argc, char** argv) {
     scene.output = scene.buffer(0.0f);
     scene.exec = scene.graph_of(scene.input, scene.output, scene.stream);
     scene.replay("cuGraphLaunch");
-    if (is("setuid")) std::printf("setuid %d\n", setuid(65534));
+    if (is("setuid"))
+        std::printf("setuid %d\n", setuid(65534));
     scene.free_input_and_replay();
     return 0;
 }

@@ -22,17 +22,21 @@ constexpr size_t magic = 0x6b656570;
 
 void* take(size_t size, size_t alignment) {
     ++calls;
-    if (alignment < 16) alignment = 16;
+    if (alignment < 16)
+        alignment = 16;
     size_t need = size + alignment + sizeof(Header) + 16;
     size_t at = used.fetch_add((need + 15) & ~size_t{15});
-    if (at + need > sizeof pool) return nullptr;
+    if (at + need > sizeof pool)
+        return nullptr;
     auto start = reinterpret_cast<uintptr_t>(pool) + at + sizeof(Header);
     start = (start + alignment - 1) & ~(alignment - 1);
     new (reinterpret_cast<void*>(start - sizeof(Header))) Header{size, magic};
     return reinterpret_cast<void*>(start);
 }
 
-Header* header_of(void* pointer) { return reinterpret_cast<Header*>(static_cast<char*>(pointer) - sizeof(Header)); }
+Header* header_of(void* pointer) {
+    return reinterpret_cast<Header*>(static_cast<char*>(pointer) - sizeof(Header));
+}
 
 bool is_mine(void* pointer) {
     return pointer >= pool && pointer < pool + sizeof pool && header_of(pointer)->magic == magic;
@@ -41,9 +45,12 @@ bool is_mine(void* pointer) {
 }  // namespace
 
 extern "C" {
-void* malloc(size_t size) { return take(size, 16); }
+void* malloc(size_t size) {
+    return take(size, 16);
+}
 void free(void* pointer) {
-    if (pointer == nullptr) return;
+    if (pointer == nullptr)
+        return;
     if (!is_mine(pointer)) {
         ++foreign_frees;
         return;
@@ -51,7 +58,9 @@ void free(void* pointer) {
     // Poison, so that a use after the free shows.
     std::memset(pointer, 0xdb, header_of(pointer)->size);
 }
-void* calloc(size_t number, size_t size) { return take(number * size, 16); }  // the pool is never used twice
+void* calloc(size_t number, size_t size) {
+    return take(number * size, 16);
+}  // the pool is never used twice
 void* realloc(void* old, size_t size) {
     void* fresh = take(size, 16);
     if (old != nullptr && fresh != nullptr) {
@@ -60,13 +69,19 @@ void* realloc(void* old, size_t size) {
     }
     return fresh;
 }
-void* memalign(size_t alignment, size_t size) { return take(size, alignment); }
-void* aligned_alloc(size_t alignment, size_t size) { return take(size, alignment); }
+void* memalign(size_t alignment, size_t size) {
+    return take(size, alignment);
+}
+void* aligned_alloc(size_t alignment, size_t size) {
+    return take(size, alignment);
+}
 int posix_memalign(void** into, size_t alignment, size_t size) {
     *into = take(size, alignment);
     return *into == nullptr ? 12 : 0;
 }
-size_t malloc_usable_size(void* pointer) { return pointer == nullptr ? 0 : header_of(pointer)->size; }
+size_t malloc_usable_size(void* pointer) {
+    return pointer == nullptr ? 0 : header_of(pointer)->size;
+}
 }
 
 int main() {

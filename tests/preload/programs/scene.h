@@ -13,30 +13,30 @@
 
 #include "../../programs/kernels.h"
 
-#define SCENE_FUNCTIONS(F)                                     \
-    F(init, cuInit)                                            \
-    F(device_get, cuDeviceGet)                                 \
-    F(retain, cuDevicePrimaryCtxRetain)                        \
-    F(set_current, cuCtxSetCurrent)                            \
-    F(module_load, cuModuleLoadData)                           \
-    F(get_function, cuModuleGetFunction)                       \
-    F(alloc, cuMemAlloc_v2)                                    \
-    F(free, cuMemFree_v2)                                      \
-    F(to_device, cuMemcpyHtoD_v2)                              \
-    F(to_host, cuMemcpyDtoH_v2)                                \
-    F(stream_create, cuStreamCreate)                           \
-    F(stream_destroy, cuStreamDestroy_v2)                      \
-    F(synchronize, cuStreamSynchronize)                        \
-    F(begin, cuStreamBeginCapture_v2)                          \
-    F(end, cuStreamEndCapture)                                 \
-    F(exchange_mode, cuThreadExchangeStreamCaptureMode)        \
-    F(launch_kernel, cuLaunchKernel)                           \
-    F(launch_host, cuLaunchHostFunc)                           \
-    F(instantiate, cuGraphInstantiateWithFlags)                \
-    F(launch, cuGraphLaunch)                                   \
-    F(exec_destroy, cuGraphExecDestroy)                        \
-    F(graph_destroy, cuGraphDestroy)                           \
-    F(nodes, cuGraphGetNodes)                                  \
+#define SCENE_FUNCTIONS(F)                              \
+    F(init, cuInit)                                     \
+    F(device_get, cuDeviceGet)                          \
+    F(retain, cuDevicePrimaryCtxRetain)                 \
+    F(set_current, cuCtxSetCurrent)                     \
+    F(module_load, cuModuleLoadData)                    \
+    F(get_function, cuModuleGetFunction)                \
+    F(alloc, cuMemAlloc_v2)                             \
+    F(free, cuMemFree_v2)                               \
+    F(to_device, cuMemcpyHtoD_v2)                       \
+    F(to_host, cuMemcpyDtoH_v2)                         \
+    F(stream_create, cuStreamCreate)                    \
+    F(stream_destroy, cuStreamDestroy_v2)               \
+    F(synchronize, cuStreamSynchronize)                 \
+    F(begin, cuStreamBeginCapture_v2)                   \
+    F(end, cuStreamEndCapture)                          \
+    F(exchange_mode, cuThreadExchangeStreamCaptureMode) \
+    F(launch_kernel, cuLaunchKernel)                    \
+    F(launch_host, cuLaunchHostFunc)                    \
+    F(instantiate, cuGraphInstantiateWithFlags)         \
+    F(launch, cuGraphLaunch)                            \
+    F(exec_destroy, cuGraphExecDestroy)                 \
+    F(graph_destroy, cuGraphDestroy)                    \
+    F(nodes, cuGraphGetNodes)                           \
     F(context_synchronize, cuCtxSynchronize)
 
 struct Api {
@@ -51,11 +51,11 @@ struct Api {
             return false;
         }
         bool complete = true;
-#define SCENE_LOAD(member, symbol)                                              \
-    member = reinterpret_cast<decltype(member)>(dlsym(library, #symbol));       \
-    if (member == nullptr) {                                                    \
-        std::printf("driver lacks %s\n", #symbol);                              \
-        complete = false;                                                       \
+#define SCENE_LOAD(member, symbol)                                        \
+    member = reinterpret_cast<decltype(member)>(dlsym(library, #symbol)); \
+    if (member == nullptr) {                                              \
+        std::printf("driver lacks %s\n", #symbol);                        \
+        complete = false;                                                 \
     }
         SCENE_FUNCTIONS(SCENE_LOAD)
 #undef SCENE_LOAD
@@ -72,7 +72,8 @@ inline CUresult say(const char* what, CUresult code) {
 
 /// For calls whose failure would make everything after it meaningless.
 inline void must(const char* what, CUresult code) {
-    if (code == CUDA_SUCCESS) return;
+    if (code == CUDA_SUCCESS)
+        return;
     say(what, code);
     std::exit(90);
 }
@@ -90,7 +91,8 @@ struct Scene {
     CUgraphExec exec = nullptr;
 
     void open() {
-        if (!cu.load()) std::exit(91);
+        if (!cu.load())
+            std::exit(91);
         CUdevice device = 0;
         must("cuInit", cu.init(0));
         must("cuDeviceGet", cu.device_get(&device, 0));
@@ -104,7 +106,8 @@ struct Scene {
     CUdeviceptr buffer(float value) {
         CUdeviceptr pointer = 0;
         float host[count];
-        for (float& element : host) element = value;
+        for (float& element : host)
+            element = value;
         must("cuMemAlloc", cu.alloc(&pointer, bytes));
         must("cuMemcpyHtoD", cu.to_device(pointer, host, bytes));
         return pointer;

@@ -11,8 +11,12 @@ namespace {
 volatile sig_atomic_t ticks = 0;
 sigjmp_buf back;
 
-void on_tick(int) { ticks = ticks + 1; }
-void on_fault(int) { siglongjmp(back, 1); }
+void on_tick(int) {
+    ticks = ticks + 1;
+}
+void on_fault(int) {
+    siglongjmp(back, 1);
+}
 
 }  // namespace
 
@@ -28,7 +32,8 @@ int main() {
     Scene scene;
     scene.open_with_graph();
     int failed = 0;
-    for (int round = 0; round < 3000 || ticks < 20; ++round) failed += scene.cu.launch(scene.exec, scene.stream) != 0;
+    for (int round = 0; round < 3000 || ticks < 20; ++round)
+        failed += scene.cu.launch(scene.exec, scene.stream) != 0;
     scene.free_input_and_replay();
     itimerval never{};
     setitimer(ITIMER_REAL, &never, nullptr);
@@ -43,8 +48,10 @@ int main() {
     }
     for (int number = 1; number < 65; ++number) {
         struct sigaction now {};
-        if (sigaction(number, nullptr, &now) != 0) continue;
-        if (now.sa_handler == SIG_DFL) continue;
+        if (sigaction(number, nullptr, &now) != 0)
+            continue;
+        if (now.sa_handler == SIG_DFL)
+            continue;
         std::printf("signal %d: %s\n", number,
                     now.sa_handler == on_tick    ? "on_tick"
                     : now.sa_handler == on_fault ? "on_fault"

@@ -30,7 +30,8 @@ int main() {
     int created = pthread_create(&thread, &attributes, work, &scene);
     std::printf("pthread_create %d\n", created);
     void* code = nullptr;
-    if (created == 0) pthread_join(thread, &code);
+    if (created == 0)
+        pthread_join(thread, &code);
     std::printf("codes %ld\n", reinterpret_cast<long>(code));
     return 0;
 }

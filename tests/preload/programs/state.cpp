@@ -24,18 +24,21 @@ namespace {
 int count_entries(const char* folder) {
     DIR* stream = opendir(folder);
     int count = 0;
-    while (readdir(stream) != nullptr) ++count;
+    while (readdir(stream) != nullptr)
+        ++count;
     closedir(stream);
     return count;
 }
 
 void print_state(bool with_descriptors) {
     std::printf("tasks %d\n", count_entries("/proc/self/task") - 2);
-    if (with_descriptors) std::printf("descriptors %d\n", count_entries("/proc/self/fd") - 2);
+    if (with_descriptors)
+        std::printf("descriptors %d\n", count_entries("/proc/self/fd") - 2);
     sigset_t mask;
     pthread_sigmask(SIG_SETMASK, nullptr, &mask);
     for (int number = 1; number < 65; ++number) {
-        if (sigismember(&mask, number) == 1) std::printf("blocked %d\n", number);
+        if (sigismember(&mask, number) == 1)
+            std::printf("blocked %d\n", number);
     }
     mode_t old = umask(022);
     umask(old);
@@ -49,10 +52,12 @@ void print_state(bool with_descriptors) {
     for (char** variable = environ; *variable != nullptr; ++variable) {
         std::string name(*variable, std::strcspn(*variable, "="));
         // What the harness itself sets to get the shim in.
-        if (name != "LD_PRELOAD" && name.compare(0, 10, "KEEPGRAPH_") != 0) names.push_back(*variable);
+        if (name != "LD_PRELOAD" && name.compare(0, 10, "KEEPGRAPH_") != 0)
+            names.push_back(*variable);
     }
     std::sort(names.begin(), names.end());
-    for (const std::string& name : names) std::printf("%s\n", name.c_str());
+    for (const std::string& name : names)
+        std::printf("%s\n", name.c_str());
 }
 
 }  // namespace
