@@ -77,10 +77,10 @@ CUresult exec_update(const char*, Real real, CUgraphExec exec, CUgraph graph, Ar
 }
 
 template <class Real, class... Arguments>
-CUresult exec_change(const char* name, Real real, CUgraphExec exec, Arguments... arguments) {
+CUresult exec_change(const char*, Real real, CUgraphExec exec, Arguments... arguments) {
     const CUresult result = real(exec, arguments...);
     if (result == CUDA_SUCCESS)
-        session::changed(exec, name);
+        session::changed(exec);
     return result;
 }
 

@@ -28,10 +28,8 @@ void load(void* (*find)(void* context, const char* name), void* context) noexcep
         return pointer;
     };
 #define FUNCTION(symbol) found->symbol = reinterpret_cast<decltype(found->symbol)>(look_up(#symbol));
-#define NEW_FUNCTION(symbol, parameters) FUNCTION(symbol)
 #include "driver/functions.def"
 #undef FUNCTION
-#undef NEW_FUNCTION
     const Api* expected = &nothing_found;
     if (!any || !published.compare_exchange_strong(expected, found, std::memory_order_acq_rel))
         delete found;

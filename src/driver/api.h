@@ -8,10 +8,8 @@ namespace keepgraph::driver {
 /// The driver functions of functions.def; null where the driver has none of that name.
 struct Api {
 #define FUNCTION(symbol) decltype(&::symbol) symbol = nullptr;
-#define NEW_FUNCTION(symbol, parameters) CUresult(*symbol) parameters = nullptr;
 #include "driver/functions.def"
 #undef FUNCTION
-#undef NEW_FUNCTION
 };
 
 /// The functions found by load(); all null before it. Any thread.

@@ -85,12 +85,4 @@ const Allocation* ScanCache::find(std::uintptr_t word) {
     return &by_base_[last_];
 }
 
-const Allocation* ScanCache::ending_at(std::uintptr_t address) const noexcept {
-    auto after = std::lower_bound(by_base_.begin(), by_base_.end(), address,
-                                  [](const Allocation& entry, std::uintptr_t value) { return entry.base < value; });
-    if (after == by_base_.begin() || std::prev(after)->end() != address)
-        return nullptr;
-    return &*std::prev(after);
-}
-
 }  // namespace keepgraph::memory

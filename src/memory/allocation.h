@@ -38,9 +38,6 @@ class ScanCache {
     /// The allocation that holds `word`, or nullptr. The pointer is valid until the next call.
     const Allocation* find(std::uintptr_t word);
 
-    /// The allocation that ends at `address`, or nullptr: only among those that this scan has met.
-    const Allocation* ending_at(std::uintptr_t address) const noexcept;
-
   private:
     std::vector<Allocation> by_base_;  // sorted
     std::unordered_set<std::uintptr_t> no_address_;

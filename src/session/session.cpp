@@ -276,7 +276,7 @@ void updated(CUgraphExec handle, CUgraph graph) noexcept {
     });
 }
 
-void changed(CUgraphExec handle, const char*) noexcept {
+void changed(CUgraphExec handle) noexcept {
     guarded("node change", [&](Session& session) {
         const std::lock_guard lock(session.mutex);
         const auto exec = session.execs.find(handle);

@@ -18,8 +18,8 @@ void start() noexcept;
 void instantiated(CUgraphExec exec, CUgraph graph) noexcept;
 /// `exec` took over the parameters of `graph`.
 void updated(CUgraphExec exec, CUgraph graph) noexcept;
-/// A single node of `exec` was changed by `call`: what it refers to is no longer known, and the last line says so.
-void changed(CUgraphExec exec, const char* call) noexcept;
+/// A single node of `exec` was changed: what it refers to is no longer known, and the last line says so.
+void changed(CUgraphExec exec) noexcept;
 /// Called before the real destroy, so that a handle which comes back at once is not mistaken for the old one.
 void destroying(CUgraphExec exec) noexcept;
 

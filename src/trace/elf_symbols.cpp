@@ -225,17 +225,13 @@ int nearest_in_object(dl_phdr_info* info, std::size_t, void* data) {
 
 }  // namespace
 
-void* find_symbol(const char* name) noexcept {
-    FindRequest request{name, gnu_hash_of(name), nullptr};
-    dl_iterate_phdr(find_in_object, &request);
-    return request.found;
-}
-
 void* find_symbol_in(const char* file, const char* name) noexcept {
     FindRequest request{name, gnu_hash_of(name), nullptr, file};
     dl_iterate_phdr(find_in_object, &request);
     return request.found;
 }
+
+void* find_symbol(const char* name) noexcept { return find_symbol_in(nullptr, name); }
 
 LoadCounts load_counts() noexcept {
     LoadCounts counts;

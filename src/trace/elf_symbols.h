@@ -18,7 +18,7 @@ namespace keepgraph::trace {
 /// Symbol versions are ignored, indirect functions are not resolved. Any thread; about 20 ns per loaded object.
 void* find_symbol(const char* name) noexcept;
 
-/// The same in the object whose file name (without folder) is `file` only.
+/// The same in the object whose file name (without folder) is `file` only; null means any object.
 void* find_symbol_in(const char* file, const char* name) noexcept;
 
 /// How often objects were loaded and unloaded so far. Any thread; about 50 ns.

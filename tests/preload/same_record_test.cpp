@@ -95,10 +95,8 @@ std::set<std::string> interposed() {
 std::set<std::string> own_calls() {
     std::set<std::string> names;
 #define FUNCTION(symbol) names.insert(#symbol);
-#define NEW_FUNCTION(symbol, parameters) names.insert(#symbol);
 #include "functions.def"
 #undef FUNCTION
-#undef NEW_FUNCTION
     return names;
 }
 
