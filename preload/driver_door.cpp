@@ -13,9 +13,9 @@ namespace keepgraph::preload {
 
 // The handler of every row, one place where both wrappers meet. A null real function answers like a driver that was
 // never initialised.
-#define DRIVER(symbol, handler, need, parameters, arguments)                                              \
-    template <class... Arguments>                                                                         \
-    static CUresult call_##symbol(decltype(&::symbol) real, Arguments... passed) {                        \
+#define DRIVER(symbol, handler, need, parameters, arguments)                                                \
+    template <class... Arguments>                                                                           \
+    static CUresult call_##symbol(decltype(&::symbol) real, Arguments... passed) {                          \
         return real == nullptr ? CUDA_ERROR_NOT_INITIALIZED : intercept::handler(#symbol, real, passed...); \
     }
 #include "symbols.def"
@@ -24,11 +24,10 @@ namespace keepgraph::preload {
 namespace {
 namespace wrapper {
 
-#define DRIVER(symbol, handler, need, parameters, arguments)                             \
-    CUresult symbol parameters {                                                         \
-        return call_##symbol(reinterpret_cast<decltype(&::symbol)>(found(Row::symbol)),  \
-                             KEEPGRAPH_UNPACK arguments);                                \
-    }                                                                                    \
+#define DRIVER(symbol, handler, need, parameters, arguments)                                                         \
+    CUresult symbol parameters {                                                                                     \
+        return call_##symbol(reinterpret_cast<decltype(&::symbol)>(found(Row::symbol)), KEEPGRAPH_UNPACK arguments); \
+    }                                                                                                                \
     static_assert(std::is_same_v<decltype(&symbol), decltype(&::symbol)>, #symbol ": wrapper and real types differ");
 #include "symbols.def"
 #undef DRIVER
@@ -51,10 +50,9 @@ void* handed_out(Row row) noexcept {
 }
 
 extern "C" {
-#define DRIVER(symbol, handler, need, parameters, arguments)                                  \
-    __attribute__((visibility("default"))) CUresult symbol parameters {                       \
-        return call_##symbol(reinterpret_cast<decltype(&::symbol)>(next(Row::symbol)),        \
-                             KEEPGRAPH_UNPACK arguments);                                     \
+#define DRIVER(symbol, handler, need, parameters, arguments)                                                        \
+    __attribute__((visibility("default"))) CUresult symbol parameters {                                             \
+        return call_##symbol(reinterpret_cast<decltype(&::symbol)>(next(Row::symbol)), KEEPGRAPH_UNPACK arguments); \
     }
 #include "symbols.def"
 #undef DRIVER
@@ -63,4 +61,6 @@ extern "C" {
 }  // namespace keepgraph::preload
 
 // Runs after the program's own exit handlers and destructors, which may still launch graphs and free memory.
-__attribute__((destructor)) static void keepgraph_finish() { keepgraph::session::finish(); }
+__attribute__((destructor)) static void keepgraph_finish() {
+    keepgraph::session::finish();
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How programs get hold of driver functions: dlsym, dlvsym, cuGetProcAddress. The real look-up always runs first and the
-// pointer that it gives selects the wrapper (no name or version table to keep up with CUDA).
+// How programs get hold of driver functions: dlsym, dlvsym, cuGetProcAddress. The real look-up always runs first and
+// the pointer that it gives selects the wrapper (no name or version table to keep up with CUDA).
 //
 // No lock of ours is held across a call of the loader: results are published pointer by pointer, and threads that race
 // compute the same values.
@@ -87,7 +87,9 @@ void* real_dlsym(void* handle, const char* name) noexcept {
     return reinterpret_cast<void* (*)(void*, const char*)>(keepgraph_real_dlsym)(handle, name);
 }
 
-void* found(Row row) noexcept { return found_functions[static_cast<unsigned>(row)].load(std::memory_order_acquire); }
+void* found(Row row) noexcept {
+    return found_functions[static_cast<unsigned>(row)].load(std::memory_order_acquire);
+}
 
 void* next(Row row) noexcept {
     auto& slot = next_functions[static_cast<unsigned>(row)];
@@ -117,8 +119,8 @@ void* swap(const char* name, void* pointer) noexcept {
 
 using namespace keepgraph::preload;
 
-// libc's own dlsym and dlvsym, read from its symbol table. Rejected: a reference to dlvsym@GLIBC_2.2.5. The loader lets an
-// unversioned definition answer a versioned reference, so it would bind to our dlvsym and recurse.
+// libc's own dlsym and dlvsym, read from its symbol table. Rejected: a reference to dlvsym@GLIBC_2.2.5. The loader lets
+// an unversioned definition answer a versioned reference, so it would bind to our dlvsym and recurse.
 void keepgraph_find_loader() {
     if (__atomic_load_n(&keepgraph_real_dlsym, __ATOMIC_ACQUIRE) != nullptr)
         return;
@@ -134,10 +136,12 @@ void keepgraph_find_loader() {
     __atomic_store_n(&keepgraph_real_dlsym, found_dlsym, __ATOMIC_RELEASE);
 }
 
-void* keepgraph_dlsym(void* handle, const char* name) { return swap(name, real_dlsym(handle, name)); }
+void* keepgraph_dlsym(void* handle, const char* name) {
+    return swap(name, real_dlsym(handle, name));
+}
 
 void* keepgraph_dlvsym(void* handle, const char* name, const char* version) {
     keepgraph_find_loader();
     return swap(name, reinterpret_cast<void* (*)(void*, const char*, const char*)>(keepgraph_real_dlvsym)(handle, name,
-                                                                                                    version));
+                                                                                                          version));
 }

@@ -26,8 +26,9 @@ void* found(Row row) noexcept;
 /// the driver's. Null when there is none. May take the loader lock the first time.
 void* next(Row row) noexcept;
 
-/// What to hand out in place of `pointer`, which a look-up of `name` gave: our wrapper when it is a row's real function,
-/// else `pointer`. The name only decides whether it is worth looking; the pointer selects. May take the loader lock.
+/// What to hand out in place of `pointer`, which a look-up of `name` gave: our wrapper when it is a row's real
+/// function, else `pointer`. The name only decides whether it is worth looking; the pointer selects. May take the
+/// loader lock.
 void* swap(const char* name, void* pointer) noexcept;
 
 /// The real dlsym, for our own look-ups.

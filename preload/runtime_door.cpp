@@ -58,14 +58,14 @@ struct Cached {
 }  // namespace
 
 #define DRIVER(symbol, handler, need, parameters, arguments)
-#define RUNTIME(symbol, handler, parameters, arguments)                                       \
-    extern "C" __attribute__((visibility("default"))) cudaError_t symbol parameters {         \
-        static thread_local Cached cached;                                                    \
-        void* const caller = __builtin_return_address(0);                                     \
-        if (cached.caller != caller)                                                          \
-            cached = {caller, find(#symbol, caller)};                                         \
-        const auto real = reinterpret_cast<cudaError_t(*) parameters>(cached.function);       \
-        return real == nullptr ? cudaErrorInitializationError : real arguments;               \
+#define RUNTIME(symbol, handler, parameters, arguments)                                 \
+    extern "C" __attribute__((visibility("default"))) cudaError_t symbol parameters {   \
+        static thread_local Cached cached;                                              \
+        void* const caller = __builtin_return_address(0);                               \
+        if (cached.caller != caller)                                                    \
+            cached = {caller, find(#symbol, caller)};                                   \
+        const auto real = reinterpret_cast<cudaError_t(*) parameters>(cached.function); \
+        return real == nullptr ? cudaErrorInitializationError : real arguments;         \
     }
 #include "symbols.def"
 #undef DRIVER

@@ -18,7 +18,8 @@ using Word = std::pair<std::string_view, Value>;
 
 constexpr std::array grade_words{Word<Grade>{"possible", Grade::possible}, Word<Grade>{"likely", Grade::likely},
                                  Word<Grade>{"certain", Grade::certain}};
-constexpr std::array action_words{Word<OnFinding>{"warn", OnFinding::warn}, Word<OnFinding>{"refuse", OnFinding::refuse},
+constexpr std::array action_words{Word<OnFinding>{"warn", OnFinding::warn},
+                                  Word<OnFinding>{"refuse", OnFinding::refuse},
                                   Word<OnFinding>{"abort", OnFinding::abort}};
 constexpr std::array stacks_words{Word<Stacks>{"none", Stacks::none}, Word<Stacks>{"events", Stacks::events},
                                   Word<Stacks>{"all", Stacks::all}};
@@ -189,7 +190,9 @@ std::string print_write(const Settings& from) {
     return text;
 }
 
-bool parse_stacks(std::string_view value, Settings& into) { return one_of(stacks_words, value, into.stacks); }
+bool parse_stacks(std::string_view value, Settings& into) {
+    return one_of(stacks_words, value, into.stacks);
+}
 
 bool parse_options(std::string_view value, Settings& into) {
     const Settings defaults;
@@ -253,22 +256,26 @@ constexpr Row rows[] = {
      parse_on_finding,
      [](const Settings& from) { return std::string(to_string(from.on_finding)) + ":" + to_string(from.threshold); }},
     {"KEEP", "data,max=256M", "off or data, and after it ,max=SIZE such as ,max=256M",
-     "What is kept of a template after it is destroyed: data (a copy of its parameters, edges and names), up to max bytes "
+     "What is kept of a template after it is destroyed: data (a copy of its parameters, edges and names), up to max "
+     "bytes "
      "for all graphs together.",
      parse_keep,
      [](const Settings& from) {
          return std::string(from.keep == Keep::data ? "data" : "off") + ",max=" + size_text(from.keep_max);
      }},
     {"OUT", "", "a folder pattern with %t (time), %h (host), %p (process), %r (rank) and %% only",
-     "Folder of the recording, made at the first graph and never used twice: %t time, %h host, %p process, %r rank. Empty: "
+     "Folder of the recording, made at the first graph and never used twice: %t time, %h host, %p process, %r rank. "
+     "Empty: "
      "findings go to stderr only. `keepgraph run` sets keepgraph-out/%t-%h-%p.",
      parse_out, [](const Settings& from) { return from.out; }},
     {"WRITE", "findings", "a comma list of findings, graphs and driver-dot",
-     "Files besides the events: findings (a JSON file for each graph that has a finding), graphs (one for every graph), "
+     "Files besides the events: findings (a JSON file for each graph that has a finding), graphs (one for every "
+     "graph), "
      "driver-dot (the driver's own verbose DOT).",
      parse_write, print_write},
     {"STACKS", "events", "none, events or all",
-     "Whose call stacks are recorded: events (captures, instantiations, deaths and re-births of memory that graphs refer "
+     "Whose call stacks are recorded: events (captures, instantiations, deaths and re-births of memory that graphs "
+     "refer "
      "to), all (every allocation too), none.",
      parse_stacks, [](const Settings& from) { return std::string(word_of(stacks_words, from.stacks)); }},
     {"OPTIONS", "",
@@ -318,13 +325,23 @@ std::string printable(std::string_view text) {
 
 }  // namespace
 
-const char* to_string(Grade grade) noexcept { return word_of(grade_words, grade); }
-const char* to_string(OnFinding action) noexcept { return word_of(action_words, action); }
-const char* to_string(LogLevel level) noexcept { return word_of(level_words, level); }
+const char* to_string(Grade grade) noexcept {
+    return word_of(grade_words, grade);
+}
+const char* to_string(OnFinding action) noexcept {
+    return word_of(action_words, action);
+}
+const char* to_string(LogLevel level) noexcept {
+    return word_of(level_words, level);
+}
 
-std::span<const Row> settings_table() noexcept { return rows; }
+std::span<const Row> settings_table() noexcept {
+    return rows;
+}
 
-std::string variable_name(const Row& row) { return std::string(prefix) + row.name; }
+std::string variable_name(const Row& row) {
+    return std::string(prefix) + row.name;
+}
 
 std::string flag_name(const Row& row) {
     std::string flag = row.name;

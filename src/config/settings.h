@@ -3,7 +3,8 @@
 // The settings of keepgraph. One table, settings_table(), is the only place that knows their names: parsing, the flags
 // of `keepgraph run`, --help and the README's table all come from it.
 //
-// This code runs inside programs we know nothing about: no iostreams, no locale, no static constructors, nothing thrown.
+// This code runs inside programs we know nothing about: no iostreams, no locale, no static constructors, nothing
+// thrown.
 #pragma once
 
 #include <cstdint>
@@ -66,14 +67,16 @@ std::span<const Row> settings_table() noexcept;
 std::string variable_name(const Row& row);  // KEEPGRAPH_ON_FINDING
 std::string flag_name(const Row& row);      // on-finding
 
-// A setting that could not be used. `used` is what is in force instead; `allowed` is empty when there is no such setting.
+// A setting that could not be used. `used` is what is in force instead; `allowed` is empty when there is no such
+// setting.
 struct Problem {
     std::string name;
     std::string value;
     std::string allowed;
     std::string used;
 };
-// One line without a newline: `KEEPGRAPH_STACKS=sometimes is not allowed: use none, events or all; using the default, events`
+// One line without a newline: `KEEPGRAPH_STACKS=sometimes is not allowed: use none, events or all; using the default,
+// events`
 std::string to_text(const Problem& problem);
 
 // `get` is getenv() or something like it: null means unset, and an empty value means the default too, so that

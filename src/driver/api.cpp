@@ -13,7 +13,9 @@ std::atomic<const Api*> published{&nothing_found};
 
 }  // namespace
 
-const Api& api() noexcept { return *published.load(std::memory_order_acquire); }
+const Api& api() noexcept {
+    return *published.load(std::memory_order_acquire);
+}
 
 void load(void* (*find)(void* context, const char* name), void* context) noexcept {
     if (published.load(std::memory_order_acquire) != &nothing_found)

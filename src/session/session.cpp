@@ -81,8 +81,8 @@ std::atomic<Session*> current{nullptr};
 std::atomic<unsigned long long> replays{0};
 std::atomic<unsigned> dead_count{0};
 
-// A reader of stderr that is gone must not kill the program for a line of ours: SIGPIPE is held back for this thread, and
-// the one that our write caused is taken back. Rejected: ignoring the signal, which is the host's to decide.
+// A reader of stderr that is gone must not kill the program for a line of ours: SIGPIPE is held back for this thread,
+// and the one that our write caused is taken back. Rejected: ignoring the signal, which is the host's to decide.
 class NoSigpipe {
   public:
     NoSigpipe() noexcept {
@@ -230,7 +230,9 @@ void report(Session& session, const Exec& exec, const Tracked& tracked, const ch
     print("instantiated by", exec.instantiated);
 }
 
-void in_child() noexcept { current.store(nullptr, std::memory_order_release); }
+void in_child() noexcept {
+    current.store(nullptr, std::memory_order_release);
+}
 
 }  // namespace
 
@@ -405,10 +407,11 @@ void finish() noexcept {
         const auto count = [](auto n, const char* word) {
             return std::to_string(n) + " " + word + (n == 1 ? "" : "s");
         };
-        write_line(count(session.graphs, "graph") + ", " + std::to_string(replays.load()) + " replays; " +
-                   count(session.inputs, "input") + " checked" +
-                   (session.unchecked > 0 ? ", " + std::to_string(session.unchecked) + " not checked (node changed)" : "") +
-                   "; " + count(session.findings, "finding"));
+        write_line(
+            count(session.graphs, "graph") + ", " + std::to_string(replays.load()) + " replays; " +
+            count(session.inputs, "input") + " checked" +
+            (session.unchecked > 0 ? ", " + std::to_string(session.unchecked) + " not checked (node changed)" : "") +
+            "; " + count(session.findings, "finding"));
     });
 }
 

@@ -7,8 +7,8 @@
 #include "driver/cuda_types.h"
 
 /// What keepgraph knows about one process: its executable graphs, the memory they refer to, and what became of it.
-/// The doors call it around the program's own calls. Any thread; nothing throws; when book-keeping fails the call of the
-/// program goes on and the loss is said once.
+/// The doors call it around the program's own calls. Any thread; nothing throws; when book-keeping fails the call of
+/// the program goes on and the loss is said once.
 namespace keepgraph::session {
 
 /// Reads the settings and starts; later calls do nothing. Called when the process initialises CUDA, never before.

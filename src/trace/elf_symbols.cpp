@@ -31,15 +31,25 @@ SymbolTable symbol_table_of(const dl_phdr_info& info) {
         }
         const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(table.base + info.dlpi_phdr[i].p_vaddr);
         for (; entry->d_tag != DT_NULL; ++entry) {
-            // The loader relocates these pointers in place, except in objects whose dynamic section is read-only (vdso).
+            // The loader relocates these pointers in place, except in objects whose dynamic section is read-only
+            // (vdso).
             const std::uintptr_t value = entry->d_un.d_ptr;
             const std::uintptr_t address = value < table.base ? value + table.base : value;
             switch (entry->d_tag) {
-                case DT_SYMTAB: table.symbols = reinterpret_cast<const ElfW(Sym)*>(address); break;
-                case DT_STRTAB: table.strings = reinterpret_cast<const char*>(address); break;
-                case DT_GNU_HASH: table.gnu_hash = reinterpret_cast<const std::uint32_t*>(address); break;
-                case DT_HASH: table.sysv_hash = reinterpret_cast<const std::uint32_t*>(address); break;
-                default: break;
+                case DT_SYMTAB:
+                    table.symbols = reinterpret_cast<const ElfW(Sym)*>(address);
+                    break;
+                case DT_STRTAB:
+                    table.strings = reinterpret_cast<const char*>(address);
+                    break;
+                case DT_GNU_HASH:
+                    table.gnu_hash = reinterpret_cast<const std::uint32_t*>(address);
+                    break;
+                case DT_HASH:
+                    table.sysv_hash = reinterpret_cast<const std::uint32_t*>(address);
+                    break;
+                default:
+                    break;
             }
         }
     }
@@ -59,9 +69,13 @@ struct GnuHash {
     const std::uint32_t* chains;
 
     explicit GnuHash(const std::uint32_t* words)
-        : bucket_count(words[0]), first_symbol(words[1]), bloom_words(words[2]), bloom_shift(words[3]),
-          bloom(reinterpret_cast<const ElfW(Addr)*>(words + 4)),
-          buckets(reinterpret_cast<const std::uint32_t*>(bloom + bloom_words)), chains(buckets + bucket_count) {}
+        : bucket_count(words[0]),
+          first_symbol(words[1]),
+          bloom_words(words[2]),
+          bloom_shift(words[3]),
+          bloom(reinterpret_cast<const ElfW(Addr) *>(words + 4)),
+          buckets(reinterpret_cast<const std::uint32_t*>(bloom + bloom_words)),
+          chains(buckets + bucket_count) {}
 };
 
 std::uint32_t gnu_hash_of(const char* name) {
@@ -231,7 +245,9 @@ void* find_symbol_in(const char* file, const char* name) noexcept {
     return request.found;
 }
 
-void* find_symbol(const char* name) noexcept { return find_symbol_in(nullptr, name); }
+void* find_symbol(const char* name) noexcept {
+    return find_symbol_in(nullptr, name);
+}
 
 LoadCounts load_counts() noexcept {
     LoadCounts counts;

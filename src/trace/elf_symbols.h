@@ -31,9 +31,9 @@ LoadCounts load_counts() noexcept;
 
 /// What is known about a code address from dynamic symbol tables alone.
 struct NearestSymbol {
-    std::string module;             ///< path of the object; the main program's is its own link
-    std::uintptr_t module_base = 0; ///< load bias; 0 when no object covers the address
-    std::string symbol;             ///< raw (mangled) name, empty when no exported symbol covers the address
+    std::string module;              ///< path of the object; the main program's is its own link
+    std::uintptr_t module_base = 0;  ///< load bias; 0 when no object covers the address
+    std::string symbol;              ///< raw (mangled) name, empty when no exported symbol covers the address
     std::uintptr_t symbol_address = 0;
 };
 

@@ -164,8 +164,8 @@ std::vector<Module> ModuleMap::refresh() noexcept {
             }
             Known known{raw.base, raw.begin, raw.end, std::move(name)};
             if (std::find(known_.begin(), known_.end(), known) == known_.end()) {
-                fresh.push_back({path_of(known.path), raw.base, raw.begin, raw.end,
-                                 hex(raw.build_id, raw.build_id_size)});
+                fresh.push_back(
+                    {path_of(known.path), raw.base, raw.begin, raw.end, hex(raw.build_id, raw.build_id_size)});
             }
             now.push_back(std::move(known));
         }

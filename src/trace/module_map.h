@@ -23,11 +23,11 @@ struct Module {
 /// Follows which objects are loaded. Thread safe; the lock is held while copying only.
 class ModuleMap {
   public:
-    /// The modules that appeared since the last call: all of them at the first call, none when nothing changed. One that
-    /// was unloaded and comes back at another address, or another file at an old address, is new. The vdso is left out.
-    /// Unchanged: about 60 ns, no allocation. Changed: about 1 us per loaded object. Takes the loader's list lock for an
-    /// instant, never the one that dlopen holds while constructors run. No file is opened. errno stays.
-    /// Never throws: out of memory returns what was found so far or nothing, and the next call tries again.
+    /// The modules that appeared since the last call: all of them at the first call, none when nothing changed. One
+    /// that was unloaded and comes back at another address, or another file at an old address, is new. The vdso is left
+    /// out. Unchanged: about 60 ns, no allocation. Changed: about 1 us per loaded object. Takes the loader's list lock
+    /// for an instant, never the one that dlopen holds while constructors run. No file is opened. errno stays. Never
+    /// throws: out of memory returns what was found so far or nothing, and the next call tries again.
     std::vector<Module> refresh() noexcept;
 
   private:

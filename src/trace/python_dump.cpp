@@ -27,8 +27,8 @@ bool parse_hex(std::string_view digits, std::uint32_t& value) {
     return true;
 }
 
-/// Undoes the escapes. The dump does not escape the backslash itself, so only sequences that it can have made are taken:
-/// the shortest form for the value, and never one for a printable ASCII character.
+/// Undoes the escapes. The dump does not escape the backslash itself, so only sequences that it can have made are
+/// taken: the shortest form for the value, and never one for a printable ASCII character.
 std::string unescape(std::string_view text) {
     std::string out;
     out.reserve(text.size());
@@ -107,7 +107,8 @@ void parse_python_dump(std::string_view text, PythonStack& stack) {
         const std::string_view line = text.substr(at, end - at);
         at = end + 1;
         PythonFrame frame;
-        if (line.substr(0, before_file.size()) == before_file && parse_location(line.substr(before_file.size()), frame)) {
+        if (line.substr(0, before_file.size()) == before_file &&
+            parse_location(line.substr(before_file.size()), frame)) {
             stack.frames.push_back(std::move(frame));
         } else if (line == "  ...") {
             stack.unavailable = "python frames incomplete: cut at the innermost 100";

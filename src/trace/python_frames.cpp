@@ -15,8 +15,8 @@ namespace {
 // and tables, then the contents. A guarded read costs a system call, and this way a stack of any depth takes about a
 // dozen instead of eleven per frame (20 frames: 20 us instead of 1 ms where a system call costs 1 us).
 
-constexpr std::int64_t longest_text = 4096;           // characters; a file name can have that many, more is garbage
-constexpr std::int64_t longest_line_table = 1 << 20;  // bytes; generated code does reach tens of kilobytes
+constexpr std::int64_t longest_text = 4096;               // characters; a file name can have that many, more is garbage
+constexpr std::int64_t longest_line_table = 1 << 20;      // bytes; generated code does reach tens of kilobytes
 constexpr std::size_t max_links = 4 * max_python_frames;  // entry frames are followed but not counted as frames
 constexpr std::size_t page = 4096;
 
@@ -63,8 +63,8 @@ class NearbyReader {
 
 struct Frame {
     std::uintptr_t address = 0;
-    std::size_t code = 0;           ///< index of its code object
-    std::uintptr_t position = 0;    ///< instruction index or address
+    std::size_t code = 0;         ///< index of its code object
+    std::uintptr_t position = 0;  ///< instruction index or address
     unsigned traced_line = 0;
     std::int32_t tlbc_index = 0;
 };
@@ -114,9 +114,9 @@ void collect_frames(Walk& walk, std::uintptr_t thread_state) {
     if (first != ReadResult::ok) {
         return walk.fail(text_of(first));
     }
-    const std::size_t size = sizeof(std::uintptr_t) +
-                             std::max({layout.frame_previous, layout.frame_code, layout.frame_position,
-                                       layout.frame_line, layout.frame_owner, layout.frame_tlbc_index});
+    const std::size_t size =
+        sizeof(std::uintptr_t) + std::max({layout.frame_previous, layout.frame_code, layout.frame_position,
+                                           layout.frame_line, layout.frame_owner, layout.frame_tlbc_index});
     std::vector<unsigned char> bytes(size);
     NearbyReader reader;
     for (std::size_t links = 0; address != 0; ++links) {
@@ -137,8 +137,7 @@ void collect_frames(Walk& walk, std::uintptr_t thread_state) {
         frame.code = index_of_code(walk, field<std::uintptr_t>(bytes, 0, layout.frame_code) & ~std::uintptr_t{7});
         if (locations) {
             frame.position = field<std::uintptr_t>(bytes, 0, layout.frame_position);
-            frame.tlbc_index =
-                layout.code_tlbc != 0 ? field<std::int32_t>(bytes, 0, layout.frame_tlbc_index) : 0;
+            frame.tlbc_index = layout.code_tlbc != 0 ? field<std::int32_t>(bytes, 0, layout.frame_tlbc_index) : 0;
         } else {
             frame.position = static_cast<std::uintptr_t>(field<std::int32_t>(bytes, 0, layout.frame_position));
             const auto traced = field<std::int32_t>(bytes, 0, layout.frame_line);
@@ -172,9 +171,9 @@ void read_codes(Walk& walk) {
     for (const Code& code : walk.codes) {
         addresses.push_back(code.address);
     }
-    const std::size_t size = sizeof(std::uintptr_t) +
-                             std::max({layout.object_type, layout.code_file, layout.code_name, layout.code_first_line,
-                                       layout.code_lines, layout.code_tlbc});
+    const std::size_t size =
+        sizeof(std::uintptr_t) + std::max({layout.object_type, layout.code_file, layout.code_name,
+                                           layout.code_first_line, layout.code_lines, layout.code_tlbc});
     std::vector<unsigned char> bytes;
     std::size_t good = read_structures(walk, addresses, size, bytes);
     for (std::size_t i = 0; i < good; ++i) {

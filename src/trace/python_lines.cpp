@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two line tables. Decoded here, not by the exported PyCode_Addr2Line: that one is pure computation too, but follows
-// co_linetable without any check and, from 3.12 on, caches in the code object under the GIL.
+// The two line tables. Decoded here, not by the exported PyCode_Addr2Line: that one is pure computation too, but
+// follows co_linetable without any check and, from 3.12 on, caches in the code object under the GIL.
 #include "trace/python_frames.h"
 
 namespace keepgraph::trace {

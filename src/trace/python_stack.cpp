@@ -29,8 +29,8 @@ struct Interpreter {
     int (*is_finalizing)() = nullptr;
     DumpTraceback dump = nullptr;
     std::uintptr_t runtime = 0;
-    unsigned long version = 0;       ///< PY_VERSION_HEX; of older ones only major and minor are filled
-    std::size_t state_thread_id = 0; ///< offset of the owner's pthread_t in a thread state; 0: not known
+    unsigned long version = 0;        ///< PY_VERSION_HEX; of older ones only major and minor are filled
+    std::size_t state_thread_id = 0;  ///< offset of the owner's pthread_t in a thread state; 0: not known
     Method method = Method::none;
     PythonLayout layout;
     std::string reason;  ///< why the method is none
@@ -90,12 +90,13 @@ void choose_method(Interpreter& python) {
     if (minor == 0x30a) {
         python.layout = layout_of_3_10();
         python.method = Interpreter::Method::frames;
-    } else if (minor >= 0x30d && layout_from_debug_offsets(python.runtime, python.version, python.layout, python.reason)) {
+    } else if (minor >= 0x30d &&
+               layout_from_debug_offsets(python.runtime, python.version, python.layout, python.reason)) {
         python.method = Interpreter::Method::frames;
     } else {
         const std::string why = python.reason.empty() ? "exports no traceback dump" : python.reason;
-        python.reason = "python frames unavailable: " + version_text(python.version) +
-                        (python.reason.empty() ? " " : ": ") + why;
+        python.reason =
+            "python frames unavailable: " + version_text(python.version) + (python.reason.empty() ? " " : ": ") + why;
         return;
     }
     python.layout.code_type = code_type;
@@ -191,11 +192,15 @@ PythonStack capture() {
         return stack;
     }
     switch (python->method) {
-        case Interpreter::Method::dump: dump_python_frames(python->dump, state, stack); break;
+        case Interpreter::Method::dump:
+            dump_python_frames(python->dump, state, stack);
+            break;
         case Interpreter::Method::frames:
             walk_python_frames(python->layout, reinterpret_cast<std::uintptr_t>(state), stack);
             break;
-        case Interpreter::Method::none: stack.unavailable = python->reason; break;
+        case Interpreter::Method::none:
+            stack.unavailable = python->reason;
+            break;
     }
     return stack;
 }

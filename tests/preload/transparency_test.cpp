@@ -56,7 +56,8 @@ INSTANTIATE_TEST_SUITE_P(Programs, TransparencySystem,
                          testing::Values(System{"true", {"/bin/true"}}, System{"ls", {"/bin/ls", "/"}},
                                          System{"bash", {"/bin/bash", "-c", "echo a; (echo b); exit 3"}},
                                          System{"env", {"/usr/bin/env", "-i", "/bin/echo", "x"}},
-                                         System{"python", {"/usr/bin/python3", "-c", "import ctypes, sqlite3; print(1)"}}),
+                                         System{"python",
+                                                {"/usr/bin/python3", "-c", "import ctypes, sqlite3; print(1)"}}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

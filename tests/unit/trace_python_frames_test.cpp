@@ -30,7 +30,8 @@ struct DebugOffsets {
     std::uint64_t version = 0, free_threaded = 0;
     std::uint64_t runtime[3] = {400000, 640, 648};
     std::uint64_t interpreter[InterpreterWords] = {500000};
-    std::uint64_t thread[9] = {};  // size, prev, next, interp, current_frame, thread_id, native_thread_id, chunk, status
+    std::uint64_t thread[9] =
+        {};  // size, prev, next, interp, current_frame, thread_id, native_thread_id, chunk, status
     std::uint64_t frame[FrameWords] = {};  // size, previous, executable, instr_ptr, localsplus, owner[, sp, tlbc_index]
     std::uint64_t code[CodeWords] = {};    // size, filename, name, qualname, linetable, firstlineno, argcount,
                                            // localsplusnames, localspluskinds, co_code_adaptive[, co_tlbc]
@@ -201,7 +202,8 @@ TEST_P(PythonFramesTest, WalksInnermostFirst) {
     const PythonLayout layout = GetParam()();
     Image image;
     auto* outer = make_frame(image, layout, make_code(image, layout, U"main.py", U"<module>", 1), 0, nullptr);
-    auto* middle = make_frame(image, layout, make_code(image, layout, U"/a/\u4e2d\u00e9.py", U"\u00fcber", 20), 3, outer);
+    auto* middle =
+        make_frame(image, layout, make_code(image, layout, U"/a/\u4e2d\u00e9.py", U"\u00fcber", 20), 3, outer);
     auto* inner = make_frame(image, layout, make_code(image, layout, U"/a/\U0001f600.py", U"f", 100), 9, middle);
     const auto stack = walk(layout, make_thread(image, layout, inner));
     ASSERT_EQ(stack.frames.size(), 3u) << stack.unavailable;
@@ -286,8 +288,8 @@ TEST_P(PythonFramesTest, InsaneLengthsAreRefused) {
         Image image;
         auto* code = make_code(image, layout, U"a.py", U"f", 5);
         auto* thread = make_thread(image, layout, make_frame(image, layout, code, 1, nullptr));
-        for (const auto& [where, offset] : {std::pair{layout.code_file, layout.text_length},
-                                            std::pair{layout.code_lines, layout.bytes_size}}) {
+        for (const auto& [where, offset] :
+             {std::pair{layout.code_file, layout.text_length}, std::pair{layout.code_lines, layout.bytes_size}}) {
             unsigned char* object;
             std::memcpy(&object, code + where, sizeof object);
             std::int64_t saved;
@@ -343,7 +345,8 @@ TEST(PythonFramesOneVersionTest, MarksInReferencesOf314AreIgnored) {
         const PythonLayout layout = layout_3_14();
         Image image;
         auto* code = make_code(image, layout, U"a.py", U"f", 9);
-        const auto stack = walk(layout, make_thread(image, layout, make_frame(image, layout, code, 2, nullptr, 0, mark)));
+        const auto stack =
+            walk(layout, make_thread(image, layout, make_frame(image, layout, code, 2, nullptr, 0, mark)));
         ASSERT_EQ(stack.frames.size(), 1u) << stack.unavailable;
         EXPECT_EQ(stack.frames[0], (PythonFrame{"a.py", 11, "f"}));
     }
@@ -426,11 +429,21 @@ TEST(PythonLinesTest, PairsOf310) {
 
 TEST(PythonLinesTest, LocationsOf311) {
     // Short form, same line; one-line form with a step of 2; no location; no columns, step -1000; long form, step 5.
-    const std::vector<unsigned char> table{0x80 | (3 << 3) | 1, 0x12,                        // 4 bytes, line 2000
-                                           0x80 | (12 << 3), 0x01, 0x02,                     // 2 bytes, line 2002
-                                           0x80 | (15 << 3),                                 // 2 bytes, none
-                                           0x80 | (13 << 3), 0x40 | (2001 & 63), 2001 >> 6,  // 2 bytes, line 1002
-                                           0x80 | (14 << 3) | 7, 10, 0x41, 0x01, 3, 4};      // 16 bytes, line 1007
+    const std::vector<unsigned char> table{0x80 | (3 << 3) | 1,
+                                           0x12,  // 4 bytes, line 2000
+                                           0x80 | (12 << 3),
+                                           0x01,
+                                           0x02,              // 2 bytes, line 2002
+                                           0x80 | (15 << 3),  // 2 bytes, none
+                                           0x80 | (13 << 3),
+                                           0x40 | (2001 & 63),
+                                           2001 >> 6,  // 2 bytes, line 1002
+                                           0x80 | (14 << 3) | 7,
+                                           10,
+                                           0x41,
+                                           0x01,
+                                           3,
+                                           4};  // 16 bytes, line 1007
     EXPECT_EQ(line_from_locations(table, 2000, 0), 2000u);
     EXPECT_EQ(line_from_locations(table, 2000, 3), 2000u);
     EXPECT_EQ(line_from_locations(table, 2000, 4), 2002u);

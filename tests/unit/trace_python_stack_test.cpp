@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which way capture_python chooses, by an interpreter that consists of a few functions. Real ones: tests/preload/python.
+// Which way capture_python chooses, by an interpreter that consists of a few functions. Real ones:
+// tests/preload/python.
 #include "trace/python_stack.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +29,8 @@ struct Fake {
 } fake;
 
 void dump(int fd, void* state) {
-    const std::string text = std::string("  File \"") + (state == fake.own_state ? "own" : "other") + "\", line 4 in f\n";
+    const std::string text =
+        std::string("  File \"") + (state == fake.own_state ? "own" : "other") + "\", line 4 in f\n";
     (void)!write(fd, text.data(), text.size());
 }
 
