@@ -63,6 +63,7 @@ OwnFile& OwnFile::operator=(OwnFile&& from) noexcept {
 
 int OwnFile::reopen(int folder, const char* name, int flags) noexcept {
     int error = 0;
+    fd_ = -1;  // forgotten first: the number may well be the one that the file now gets
     // Non-blocking: a pipe that was put in the file's place must not make the program wait for its reader.
     OwnFile again(folder, name, flags | O_NONBLOCK, 0, error);
     if (error != 0)

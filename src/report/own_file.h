@@ -36,8 +36,8 @@ class OwnFile {
     OwnFile(const OwnFile&) = delete;
     OwnFile& operator=(const OwnFile&) = delete;
 
-    /// Opens the same file once more by its name, after the program has taken the descriptor; the number is left to the
-    /// program. 0, or the errno; ESTALE when another file has that name now.
+    /// For a descriptor that is not ours() any more: opens the same file once more by its name. The number is left to
+    /// the program. 0, or the errno; ESTALE when another file has that name now.
     int reopen(int folder, const char* name, int flags) noexcept;
 
     /// Is there a descriptor, and is it still this file's?
