@@ -45,7 +45,7 @@ def take_or_build(root, build_here):
         call(["meson", "setup", folder, root])
     listing = subprocess.run(["meson", "introspect", "--targets", folder], capture_output=True, text=True, check=True)
     files = [os.path.relpath(name, folder) for target in json.loads(listing.stdout) for name in target["filename"]]
-    wanted = ("preload/", "src/cli/", "tests/programs/", "tests/conformance/", "tests/sim/")
+    wanted = ("preload/", "src/cli/", "tests/programs/", "tests/conformance/")
     call(["ninja", "-C", folder] + [name for name in files if name.startswith(wanted)])
     return Build(folder, "built here")
 

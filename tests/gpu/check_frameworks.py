@@ -103,7 +103,10 @@ class Checked:
                        "shim+count": pool.submit(self.run, "shim+count", True, True)}
         self.runs = {"bare": bare} | {kind: future.result() for kind, future in started.items()}
         for check in (self.output, self.record, self.findings, self.launches, self.show):
-            problems, note, details = check()
+            try:
+                problems, note, details = check()
+            except Exception as failed:  # the other rows are worth having
+                problems, note, details = [f"the check itself failed: {failed!r}"], "", {}
             if problems:
                 self.table.extract(f"{name}, {check.__name__}", self.runs["shim"].err.splitlines(), 30)
             self.table.add(f"{name}: {check.__name__}", problems, note, **details)

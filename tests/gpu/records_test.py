@@ -9,6 +9,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 import check_conformance  # noqa: E402
+import check_programs  # noqa: E402
 import records  # noqa: E402
 from table import Table  # noqa: E402
 
@@ -134,6 +135,33 @@ class Comparing(unittest.TestCase):
                          [("b", "b: x=2", "b: x=4"), ("c", "c: x=3", None), ("d", None, "d: timeout")])
         self.assertEqual(check_conformance.differing_lines("a: x=1\n", "a: x=1\na: timeout\n")[0]["measured"],
                          "a: x=1 | a: timeout")
+
+    def test_forms_that_differ_or_lack_a_record_fail(self):
+        def recording(events):
+            made = records.Recording.__new__(records.Recording)
+            made.events, made.graphs = events, lambda: []
+            return made
+        case = check_programs.Case("healthy", 1, 2, 1)
+        table = Table([])
+        worse = other_form(made_events())
+        worse[4]["grade"] = "possible"
+        forms = {"static": recording(made_events()), "shared": recording(other_form(made_events()))}
+        check_programs.compare_forms(table, case, forms | {"driver": recording(made_events())})
+        check_programs.compare_forms(table, case, forms | {"driver": recording(worse)})
+        check_programs.compare_forms(table, case, forms | {"driver": ValueError("0 recordings")})
+        self.assertEqual([row["verdict"] for row in table.rows], ["ok", "FAILED", "FAILED"])
+        self.assertIn("grade", table.rows[1]["problems"][0])
+
+    def test_a_record_that_does_not_say_what_happened_fails(self):
+        made = records.Recording.__new__(records.Recording)
+        made.events, made.graphs = made_events(), lambda: [{}]
+        case = check_programs.Case("recycled", 1, 2, 1)
+        right = {"graphs": 1, "replays": 2, "findings": 1}
+        self.assertEqual(check_programs.record_problems(made, case, right), [])
+        for key in right:
+            self.assertNotEqual(check_programs.record_problems(made, case, right | {key: 7}), [], key)
+        made.events = made.events[:-1]
+        self.assertNotEqual(check_programs.record_problems(made, case, right), [])
 
     def test_a_failure_fails_and_paths_are_taken_out(self):
         table = Table(["/repo", "/repo/work"])
