@@ -13,11 +13,11 @@ class Table:
         self.extracts = []
         self.lock = threading.Lock()
         # The longest first: a work folder may lie inside the repository.
-        self.hidden = sorted({folder.rstrip("/") + "/" for folder in hidden_folders if folder}, key=len, reverse=True)
+        self.hidden = sorted({folder.rstrip("/") for folder in hidden_folders if folder}, key=len, reverse=True)
 
     def scrub(self, text):
         for folder in self.hidden:
-            text = text.replace(folder, "")
+            text = text.replace(folder + "/", "").replace(folder, ".")
         return re.sub(r"(?:/[^/\s:\"']+)+/(site-packages|dist-packages|lib/python3)", r".../\1", text)
 
     def scrubbed(self, value):
