@@ -83,6 +83,18 @@ TEST(FindingsAtExit, QuickExitHasTheLastLineToo) {
     EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "1 graph, "), 1u) << outcome.describe();
 }
 
+TEST(FindingsAtExit, WhenTheDriverIsGoneTheShimAsksItNothingAndSaysNothingMore) {
+    const std::vector<std::string> args{victim("exits_driver"), "static_destructor"};
+    const auto outcome = expect_transparent(args);
+    EXPECT_NE(outcome.out.find("gpu::free(output): 4\n"), std::string::npos) << outcome.describe();
+    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "1 graph, 2 replays"), 1u) << outcome.describe();
+    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding"), 1u) << outcome.describe();
+    const TempFolder folder;
+    run_on_double(args, Conditions{}.with("KEEPGRAPH_SIM_COUNTS", folder / "counts"));
+    // The three of the program, counted by the double.
+    EXPECT_EQ(count_lines_with(split_lines(read_file(folder / "counts")), "calls_after_exit 3"), 1u);
+}
+
 TEST(FindingsSettings, MalformedSettingIsNamedWithWhatIsAllowed) {
     const auto outcome = run_on_double({victim("healthy_shared")}, Conditions{}.with("KEEPGRAPH_STACKS", "sometimes"));
     EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "KEEPGRAPH_STACKS=sometimes is not allowed"), 1u)
