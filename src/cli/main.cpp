@@ -22,7 +22,7 @@ int main_of(int argc, char** argv) {
     int exit_code = 0;
     add_run(app, exit_code);
     add_env(app, exit_code);
-    // add_doctor(app, exit_code);
+    add_doctor(app, exit_code);
 #if __has_include("cli/show.h")
     add_show(app, exit_code);
 #endif
