@@ -47,11 +47,6 @@ int main_of(int argc, char** argv) {
 
 }  // namespace
 
-ProgramLine& program_line() {
-    static ProgramLine line;
-    return line;
-}
-
 }  // namespace keepgraph::cli
 
 int main(int argc, char** argv) {

@@ -20,9 +20,8 @@ std::string shell_word(const std::string& text) {
 
 std::string k8s_value(const std::string& text) {
     std::string kept;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        // $$ is how Kubernetes writes a dollar sign; alone, or before anything but (, it stays as it is.
-        kept += text[i] == '$' && (text.substr(i, 2) == "$(" || text.substr(i, 2) == "$$") ? "$$" : text.substr(i, 1);
+    for (const char c : text) {
+        kept += c == '$' ? std::string("$$") : std::string(1, c);  // $$ is how Kubernetes writes a dollar sign
     }
     // A JSON string is a YAML string. Bytes that are no UTF-8 cannot be in either.
     return nlohmann::json(kept).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);

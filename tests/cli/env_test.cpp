@@ -14,7 +14,7 @@ TEST(Env, ShellLinesGiveTheVariablesBack) {
     const Outcome printed = keepgraph({"env", "--stacks", "all", "--out", odd}, {{"KEEPGRAPH_CHECK", "off"}});
     ASSERT_TRUE(printed.ended_with(0)) << printed.describe();
     preload_tests::Command shell;
-    shell.args = {"/bin/sh", "-c", printed.out + "printf '%s' \"$KEEPGRAPH_OUT\"; exec " + fake_app() + " env"};
+    shell.args = {"/bin/sh", "-c", printed.out + "printf '%s\\n' \"$KEEPGRAPH_OUT\"; exec " + fake_app() + " env"};
     shell.env = {{"HOME", "/home"}};
     const Outcome outcome = preload_tests::run(shell);
     EXPECT_EQ(outcome.out.substr(0, odd.size()), odd) << printed.describe();
@@ -60,7 +60,7 @@ TEST(Env, KubernetesValuesAreYamlAndNotExpanded) {
     const std::string key = "  value: ";
     ASSERT_EQ(lines[3].substr(0, key.size()), key);
     // A JSON string is a YAML string.
-    EXPECT_EQ(nlohmann::json::parse(lines[3].substr(key.size())), "/a \"b\"\t$$(HOME) $$$$ $x:%p");
+    EXPECT_EQ(nlohmann::json::parse(lines[3].substr(key.size())), "/a \"b\"\t$$(HOME) $$$$ $$x:%p");
 }
 
 TEST(Env, BadFlagsAndAMissingShim) {

@@ -131,9 +131,20 @@ TEST(ErrorExitcode, ProgramStartsWithACleanMaskAndDiesWithTheCommand) {
     EXPECT_EQ(counted(folder, {"mask"}).out, "0 blocked, SIGCHLD default\n");
     EXPECT_EQ(counted(folder, {"death-signal"}).out, std::to_string(SIGKILL) + "\n");
     // A caller that ignores SIGCHLD keeps the program's state from being lost, and the program inherits it.
-    const std::string line = "trap '' CHLD; exec \"$0\" run --error-exitcode 99 --out '' -- \"$1\" mask exit 13";
     preload_tests::Command command;
-    command.args = {"/bin/sh", "-c", line, command_path(), fake_app()};
+    command.args = {"/usr/bin/env",
+                    "--ignore-signal=CHLD",
+                    command_path(),
+                    "run",
+                    "--error-exitcode",
+                    "99",
+                    "--out",
+                    "",
+                    "--",
+                    fake_app(),
+                    "mask",
+                    "exit",
+                    "13"};
     const Outcome ignored = preload_tests::run(command);
     EXPECT_TRUE(ignored.ended_with(13)) << ignored.describe();
     EXPECT_EQ(ignored.out, "0 blocked, SIGCHLD ignored\n");

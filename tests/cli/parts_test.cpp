@@ -95,7 +95,7 @@ TEST(PartsQuote, ShellAndKubernetes) {
     EXPECT_EQ(shell_word("a b"), "'a b'");
     EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
     EXPECT_EQ(k8s_value("a"), "\"a\"");
-    EXPECT_EQ(k8s_value("$(A) $B $$"), "\"$$(A) $B $$$$\"");
+    EXPECT_EQ(k8s_value("$(A) $B $$"), "\"$$(A) $$B $$$$\"");
 }
 
 TEST(PartsOut, PatternsAndFolders) {

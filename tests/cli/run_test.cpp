@@ -5,6 +5,7 @@
 
 #include <regex>
 
+#include "cli/elf_file.h"
 #include "command.h"
 #include "config/settings.h"
 
@@ -230,9 +231,11 @@ TEST(Run, RefusesAnOlderGlibc) {
     TempFolder folder;
     const std::string app = copy_to(folder, program("old_system_app"), "app");
     // A loader that finds the old library; only --list is asked of it.
+    const std::string real_loader = cli::ElfFile::open(fake_app())->interpreter;
     const auto loader = [&](const std::string& libc) {
         std::filesystem::remove(folder / "old-loader");
-        write_file(folder / "old-loader", "#!/bin/sh\n[ \"$1\" = --list ] || exit 99\nprintf '\\t" + libc + "\\n'\n");
+        write_file(folder / "old-loader", "#!/bin/sh\n[ \"$1\" = --list ] || exit 99\nprintf '\\t%s\\n' '" + libc +
+                                              "' '" + real_loader + " (0x00007f0000000000)'\n");
         std::filesystem::permissions(folder / "old-loader", std::filesystem::perms(0755));
     };
     loader("libc.so.6 => " + program("libold_libc.so") + " (0x00007f0000000000)");
@@ -262,7 +265,8 @@ TEST(Run, FollowsScripts) {
 
     // The interpreter is what is checked.
     const std::string suid = copy_to(folder, fake_app(), "suid", 04755);
-    for (const std::string& line : {"#!" + suid, "#!/usr/bin/env suid", "#! /usr/bin/env -S A=1 suid -x"}) {
+    for (const std::string& line :
+         {"#!" + suid, std::string("#!/usr/bin/env suid"), std::string("#! /usr/bin/env -S A=1 suid -x")}) {
         const Outcome outcome =
             keepgraph({"run", "--", script("checked", line + "\n")}, {{"PATH", folder.path() + ":/usr/bin:/bin"}});
         EXPECT_TRUE(outcome.ended_with(125)) << line << ": " << outcome.describe();
