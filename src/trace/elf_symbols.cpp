@@ -78,6 +78,25 @@ struct GnuHash {
           chains(buckets + bucket_count) {}
 };
 
+// Not strcmp and strrchr: the first look-up of a program with AddressSanitizer comes from its runtime, while that is
+// setting up its own strcmp, and a call of it then goes to address 0.
+bool same_text(const char* one, const char* other) {
+    while (*one == *other && *one != '\0') {
+        ++one;
+        ++other;
+    }
+    return *one == *other;
+}
+
+// What stands behind the last slash; null without one (the main program and the vdso).
+const char* file_name_of(const char* path) {
+    const char* name = nullptr;
+    for (; path != nullptr && *path != '\0'; ++path) {
+        name = *path == '/' ? path + 1 : name;
+    }
+    return name;
+}
+
 std::uint32_t gnu_hash_of(const char* name) {
     std::uint32_t hash = 5381;
     for (; *name != '\0'; ++name) {
@@ -90,7 +109,7 @@ const ElfW(Sym) * look_up(const SymbolTable& table, const char* name, std::uint3
     if (table.gnu_hash == nullptr) {  // old link style: a plain scan is enough for the few objects that have it
         const std::uint32_t count = table.sysv_hash[1];
         for (std::uint32_t i = 1; i < count; ++i) {
-            if (is_defined(table.symbols[i]) && std::strcmp(table.strings + table.symbols[i].st_name, name) == 0) {
+            if (is_defined(table.symbols[i]) && same_text(table.strings + table.symbols[i].st_name, name)) {
                 return &table.symbols[i];
             }
         }
@@ -112,7 +131,7 @@ const ElfW(Sym) * look_up(const SymbolTable& table, const char* name, std::uint3
     for (;; ++index) {
         const std::uint32_t chain = gnu.chains[index - gnu.first_symbol];
         if ((chain | 1) == (hash | 1) && is_defined(table.symbols[index]) &&
-            std::strcmp(table.strings + table.symbols[index].st_name, name) == 0) {
+            same_text(table.strings + table.symbols[index].st_name, name)) {
             return &table.symbols[index];
         }
         if (chain & 1) {
@@ -155,17 +174,10 @@ struct FindRequest {
     const char* name;
     std::uint32_t hash;
     void* found;
-    const char* file = nullptr;  // only the object of this file name
 };
 
 int find_in_object(dl_phdr_info* info, std::size_t, void* data) {
     auto& request = *static_cast<FindRequest*>(data);
-    if (request.file != nullptr) {
-        const char* const slash = info->dlpi_name != nullptr ? std::strrchr(info->dlpi_name, '/') : nullptr;
-        if (slash == nullptr || std::strcmp(slash + 1, request.file) != 0) {
-            return 0;
-        }
-    }
     const SymbolTable table = symbol_table_of(*info);
     if (!table.usable()) {
         return 0;
@@ -240,13 +252,30 @@ int nearest_in_object(dl_phdr_info* info, std::size_t, void* data) {
 }  // namespace
 
 void* find_symbol_in(const char* file, const char* name) noexcept {
-    FindRequest request{name, gnu_hash_of(name), nullptr, file};
-    dl_iterate_phdr(find_in_object, &request);
+    FindRequest request{name, gnu_hash_of(name), nullptr};
+    // Not dl_iterate_phdr: ThreadSanitizer wraps it, and asks for symbols before its wrapper can be called. Read
+    // without the loader's lock, so this is for libraries that come with the program: those lie before all that dlopen
+    // appends, and stay.
+    for (const link_map* map = _r_debug.r_map; map != nullptr && request.found == nullptr; map = map->l_next) {
+        const char* const file_name = file_name_of(map->l_name);
+        if (file_name == nullptr || !same_text(file_name, file)) {
+            continue;
+        }
+        const auto* const head = reinterpret_cast<const ElfW(Ehdr)*>(map->l_addr);
+        dl_phdr_info info{};
+        info.dlpi_addr = map->l_addr;
+        info.dlpi_name = map->l_name;
+        info.dlpi_phdr = reinterpret_cast<const ElfW(Phdr)*>(map->l_addr + head->e_phoff);
+        info.dlpi_phnum = head->e_phnum;
+        find_in_object(&info, sizeof info, &request);
+    }
     return request.found;
 }
 
 void* find_symbol(const char* name) noexcept {
-    return find_symbol_in(nullptr, name);
+    FindRequest request{name, gnu_hash_of(name), nullptr};
+    dl_iterate_phdr(find_in_object, &request);
+    return request.found;
 }
 
 LoadCounts load_counts() noexcept {

@@ -18,7 +18,8 @@ namespace keepgraph::trace {
 /// Symbol versions are ignored, indirect functions are not resolved. Any thread; about 20 ns per loaded object.
 void* find_symbol(const char* name) noexcept;
 
-/// The same in the object whose file name (without folder) is `file` only; null means any object.
+/// The same in the objects whose file name (without folder) is `file`, for libraries that are loaded with the program
+/// and never unloaded. Calls no function of another library, so it may be asked before anything is set up.
 void* find_symbol_in(const char* file, const char* name) noexcept;
 
 /// How often objects were loaded and unloaded so far. Any thread; about 50 ns.
