@@ -5,6 +5,9 @@
 // foreign exceptions pass through these frames.
 #pragma once
 
+#include <cstring>
+#include <type_traits>
+
 #include "driver/cuda_types.h"
 #include "rows.h"
 #include "session/session.h"
@@ -38,49 +41,131 @@ CUresult init(const char*, Real real, unsigned int flags) {
     return result;
 }
 
-// ---- calls that only have to reach the driver: nothing is learnt from them yet
+// ---- captures
+
+template <class Real, class... Mode>
+CUresult capture_begin(const char* name, Real real, CUstream stream, Mode... mode) {
+    const CUresult result = real(stream, mode...);
+    if (result == CUDA_SUCCESS) {
+        if constexpr (sizeof...(mode) == 0)  // the first form of this call had the one mode only
+            session::capture_began(name, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+        else
+            session::capture_began(name, stream, mode...);
+    }
+    return result;
+}
+
+template <class Real>
+CUresult capture_begin_to_graph(const char* name, Real real, CUstream stream, CUgraph graph,
+                                const CUgraphNode* dependencies, const CUgraphEdgeData* data, std::size_t count,
+                                CUstreamCaptureMode mode) {
+    session::template_changing(graph);
+    const CUresult result = real(stream, graph, dependencies, data, count, mode);
+    if (result == CUDA_SUCCESS)
+        session::capture_began(name, stream, mode);
+    return result;
+}
+
+template <class Real>
+CUresult capture_end(const char* name, Real real, CUstream stream, CUgraph* graph) {
+    const CUresult result = real(stream, graph);
+    session::capture_ended(name, stream, result, result == CUDA_SUCCESS && graph != nullptr ? *graph : nullptr);
+    return result;
+}
+
+template <class Real>
+CUresult stream_destroy(const char*, Real real, CUstream stream) {
+    const CUresult result = real(stream);
+    if (result == CUDA_SUCCESS)
+        session::stream_destroyed(stream);
+    return result;
+}
+
+// ---- templates
 
 template <class Real, class... Arguments>
-CUresult forward(const char*, Real real, Arguments... arguments) {
-    return real(arguments...);
+CUresult graph_add(const char*, Real real, CUgraphNode* node, CUgraph graph, Arguments... arguments) {
+    session::template_changing(graph);
+    return real(node, graph, arguments...);
+}
+
+template <class Real, class... Arguments>
+CUresult graph_change(const char*, Real real, CUgraph graph, Arguments... arguments) {
+    session::template_changing(graph);
+    return real(graph, arguments...);
+}
+
+template <class Real>
+CUresult node_destroy(const char*, Real real, CUgraphNode node) {
+    session::template_changing(node);
+    return real(node);
+}
+
+template <class Real>
+CUresult graph_destroy(const char*, Real real, CUgraph graph) {
+    session::template_changing(graph);
+    void* const leaving = session::template_destroying(graph);
+    const CUresult result = real(graph);
+    session::template_destroyed(leaving, result == CUDA_SUCCESS);
+    return result;
 }
 
 // ---- executable graphs
 
 template <class Real, class... Arguments>
-CUresult instantiate(const char*, Real real, CUgraphExec* exec, CUgraph graph, Arguments... arguments) {
+CUresult instantiate(const char* name, Real real, CUgraphExec* exec, CUgraph graph, Arguments... arguments) {
     const CUresult result = real(exec, graph, arguments...);
     if (result == CUDA_SUCCESS && exec != nullptr)
-        session::instantiated(*exec, graph);
+        session::instantiated(name, *exec, graph);
     return result;
 }
 
 template <class Real>
-CUresult launch(const char*, Real real, CUgraphExec exec, CUstream stream) {
-    if (!session::may_launch(exec))
+CUresult launch(const char* name, Real real, CUgraphExec exec, CUstream stream) {
+    if (!session::may_launch(name, exec))
         return CUDA_ERROR_ILLEGAL_STATE;
     return real(exec, stream);
 }
 
 template <class Real>
 CUresult exec_destroy(const char*, Real real, CUgraphExec exec) {
-    session::destroying(exec);
-    return real(exec);
-}
-
-template <class Real, class... Arguments>
-CUresult exec_update(const char*, Real real, CUgraphExec exec, CUgraph graph, Arguments... arguments) {
-    const CUresult result = real(exec, graph, arguments...);
-    if (result == CUDA_SUCCESS)
-        session::updated(exec, graph);
+    void* const leaving = session::destroying(exec);
+    const CUresult result = real(exec);
+    session::destroyed(leaving, result == CUDA_SUCCESS);
     return result;
 }
 
 template <class Real, class... Arguments>
-CUresult exec_change(const char*, Real real, CUgraphExec exec, Arguments... arguments) {
-    const CUresult result = real(exec, arguments...);
+CUresult exec_update(const char* name, Real real, CUgraphExec exec, CUgraph graph, Arguments... arguments) {
+    const CUresult result = real(exec, graph, arguments...);
     if (result == CUDA_SUCCESS)
-        session::changed(exec);
+        session::updated(name, exec, graph);
+    return result;
+}
+
+template <class Real, class Params, class... Context>
+CUresult exec_node_set(const char* name, Real real, CUgraphExec exec, CUgraphNode node, Params params,
+                       Context... context) {
+    const CUresult result = real(exec, node, params, context...);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if constexpr (std::is_same_v<Params, CUgraph>) {
+        session::node_set(name, exec, node, params);
+    } else if constexpr (std::is_same_v<Params, const CUDA_KERNEL_NODE_PARAMS_v1*>) {
+        CUDA_KERNEL_NODE_PARAMS whole{};  // the old structure is the head of the new one
+        std::memcpy(&whole, params, sizeof *params);
+        session::node_set(name, exec, node, whole);
+    } else {
+        session::node_set(name, exec, node, *params);
+    }
+    return result;
+}
+
+template <class Real>
+CUresult exec_node_enable(const char* name, Real real, CUgraphExec exec, CUgraphNode node, unsigned int enabled) {
+    const CUresult result = real(exec, node, enabled);
+    if (result == CUDA_SUCCESS)
+        session::node_enabled(name, exec, node, enabled != 0);
     return result;
 }
 
@@ -116,8 +201,7 @@ template <class Real, class Pointer, class... Arguments>
 CUresult free_memory(const char* name, Real real, Pointer address, Arguments... arguments) {
     void* const dying = session::freeing(name, (std::uintptr_t)address);
     const CUresult result = real(address, arguments...);
-    if (dying != nullptr)
-        session::freed(dying);
+    session::freed(dying);
     return result;
 }
 
@@ -125,8 +209,7 @@ template <class Real>
 CUresult unmap(const char* name, Real real, CUdeviceptr address, std::size_t size) {
     void* const dying = session::freeing_range(name, address, size);
     const CUresult result = real(address, size);
-    if (dying != nullptr)
-        session::freed(dying);
+    session::freed(dying);
     return result;
 }
 

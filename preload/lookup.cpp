@@ -9,11 +9,13 @@
 #include <link.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 
 #include "driver/api.h"
 #include "exports.h"
 #include "rows.h"
+#include "session/session.h"
 #include "trace/elf_symbols.h"
 
 extern "C" {
@@ -70,6 +72,24 @@ void bind_from(void* pointer) {
         bind(handle);
 }
 
+// OPTIONS=coverage=1 asks what was handed out; look-ups come before the settings are read.
+bool coverage_wanted() {
+    static const bool wanted = [] {
+        const char* const options = std::getenv("KEEPGRAPH_OPTIONS");
+        return options != nullptr && std::strstr(options, "coverage=1") != nullptr;
+    }();
+    return wanted;
+}
+
+void* note(const char* name, void* real, void* result) {
+    if (!coverage_wanted())
+        return result;
+    Dl_info info{};
+    if (dladdr(real, &info) != 0 && info.dli_fname != nullptr && is_libcuda(info.dli_fname))
+        session::looked_up(name, result != real);
+    return result;
+}
+
 // A program that is linked to libcuda calls us without any look-up.
 void bind_by_name() {
     if (bound.load(std::memory_order_acquire))
@@ -111,8 +131,8 @@ void* swap(const char* name, void* pointer) noexcept {
     bind_from(pointer);
     for (unsigned row = 0; row < rows; ++row)
         if (found_functions[row].load(std::memory_order_acquire) == pointer)
-            return handed_out(static_cast<Row>(row));
-    return pointer;
+            return note(name, pointer, handed_out(static_cast<Row>(row)));
+    return note(name, pointer, pointer);
 }
 
 }  // namespace keepgraph::preload

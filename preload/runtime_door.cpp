@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The runtime functions of symbols.def. They only forward: everything that matters is seen where it reaches the driver,
-// and forwarding keeps cudart's own error state. The real function is found for the calling module, because cudart may
-// have been loaded RTLD_LOCAL (every Python extension) and two versions may live side by side.
+// The runtime functions of symbols.def. They note their name for the driver calls below and forward: everything that
+// matters is seen where it reaches the driver, and forwarding keeps cudart's own error state. The real function is
+// found for the calling module, because cudart may have been loaded RTLD_LOCAL (every Python extension) and two
+// versions may live side by side.
 #include <dlfcn.h>
 #include <link.h>
 
 #include <cstring>
 
 #include "rows.h"
+#include "session/annotation.h"
 
 namespace keepgraph::preload {
 namespace {
@@ -65,7 +67,13 @@ struct Cached {
         if (cached.caller != caller)                                                    \
             cached = {caller, find(#symbol, caller)};                                   \
         const auto real = reinterpret_cast<cudaError_t(*) parameters>(cached.function); \
-        return real == nullptr ? cudaErrorInitializationError : real arguments;         \
+        if (real == nullptr)                                                            \
+            return cudaErrorInitializationError;                                        \
+        const char* const above = session::runtime_call;                                \
+        session::runtime_call = #symbol;                                                \
+        const cudaError_t result = real arguments;                                      \
+        session::runtime_call = above;                                                  \
+        return result;                                                                  \
     }
 #include "symbols.def"
 #undef DRIVER

@@ -194,12 +194,26 @@ bool parse_stacks(std::string_view value, Settings& into) {
     return one_of(stacks_words, value, into.stacks);
 }
 
+// NAME:NAME, parts of mangled names
+bool parse_names(std::string_view text, std::vector<std::string>& into) {
+    while (!text.empty()) {
+        const std::size_t colon = std::min(text.find(':'), text.size());
+        if (colon == 0) {
+            return false;
+        }
+        into.emplace_back(text.substr(0, colon));
+        text.remove_prefix(std::min(colon + 1, text.size()));
+    }
+    return !into.empty();
+}
+
 bool parse_options(std::string_view value, Settings& into) {
     const Settings defaults;
     LogLevel log = defaults.log;
     std::uint64_t out_max = defaults.out_max;
     bool quiet = defaults.quiet;
     bool coverage = defaults.coverage;
+    std::vector<std::string> partial_arrays;
     const bool good = value.empty() || for_each_item(value, [&](std::string_view item) {
                           const std::size_t equals = item.find('=');
                           if (equals == std::string_view::npos) {
@@ -207,17 +221,19 @@ bool parse_options(std::string_view value, Settings& into) {
                           }
                           const std::string_view key = item.substr(0, equals);
                           const std::string_view text = item.substr(equals + 1);
-                          return key == "log"        ? one_of(level_words, text, log)
-                                 : key == "out_max"  ? parse_size(text, out_max)
-                                 : key == "quiet"    ? parse_flag(text, quiet)
-                                 : key == "coverage" ? parse_flag(text, coverage)
-                                                     : false;
+                          return key == "log"              ? one_of(level_words, text, log)
+                                 : key == "out_max"        ? parse_size(text, out_max)
+                                 : key == "quiet"          ? parse_flag(text, quiet)
+                                 : key == "coverage"       ? parse_flag(text, coverage)
+                                 : key == "partial_arrays" ? parse_names(text, partial_arrays)
+                                                           : false;
                       });
     if (good) {
         into.log = log;
         into.out_max = out_max;
         into.quiet = quiet;
         into.coverage = coverage;
+        into.partial_arrays = std::move(partial_arrays);
     }
     return good;
 }
@@ -242,6 +258,13 @@ std::string print_options(const Settings& from) {
     }
     if (from.coverage) {
         add("coverage", "1");
+    }
+    if (!from.partial_arrays.empty()) {
+        std::string names;
+        for (const std::string& name : from.partial_arrays) {
+            names += (names.empty() ? "" : ":") + name;
+        }
+        add("partial_arrays", names);
     }
     return text;
 }
@@ -279,9 +302,11 @@ constexpr Row rows[] = {
      "to), all (every allocation too), none.",
      parse_stacks, [](const Settings& from) { return std::string(word_of(stacks_words, from.stacks)); }},
     {"OPTIONS", "",
-     "a comma list of log=LEVEL (trace, debug, info, warn, error or off), out_max=SIZE, quiet=0|1 and coverage=0|1",
+     "a comma list of log=LEVEL (trace, debug, info, warn, error or off), out_max=SIZE, quiet=0|1, "
+     "coverage=0|1 and partial_arrays=NAME:NAME",
      "log=LEVEL (default warn); out_max=SIZE of the recording (default 64M, oldest graph files go first); quiet=1: no "
-     "closing line; coverage=1: record look-ups that were handed out unwrapped.",
+     "closing line; coverage=1: record look-ups that were handed out unwrapped; partial_arrays=NAME:NAME: parts of "
+     "mangled names of kernels that pass partly filled arrays of addresses by value.",
      parse_options, print_options},
 };
 

@@ -50,6 +50,7 @@ struct Settings {
     std::uint64_t out_max = 64ull << 20;
     bool quiet = false;
     bool coverage = false;
+    std::vector<std::string> partial_arrays;  // parts of mangled kernel names
 
     bool operator==(const Settings&) const = default;
 };

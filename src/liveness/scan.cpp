@@ -1,106 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "liveness/scan.h"
 
+#include <algorithm>
 #include <cstring>
-#include <mutex>
-#include <unordered_map>
 
-#include "driver/api.h"
+#include "liveness/partial_arrays.h"
 
 namespace keepgraph::liveness {
 namespace {
 
-struct Parameter {
-    std::size_t offset;
-    std::size_t size;
-};
-struct Function {
-    std::string name;
-    std::vector<Parameter> parameters;
-};
-struct Functions {
-    std::mutex mutex;
-    std::unordered_map<void*, Function> by_handle;
-};
-Functions& functions() {
-    static auto* const instance = new Functions;  // leaked: the host's static destructors may still launch
-    return *instance;
-}
+using config::Grade;
+using graph::Body;
 
-Function read_function(const CUDA_KERNEL_NODE_PARAMS& node) {
-    const auto& api = driver::api();
-    Function function;
-    const char* name = nullptr;
-    const bool by_function = node.func != nullptr;
-    if (by_function ? api.cuFuncGetName != nullptr && api.cuFuncGetName(&name, node.func) == CUDA_SUCCESS
-                    : api.cuKernelGetName != nullptr && api.cuKernelGetName(&name, node.kern) == CUDA_SUCCESS)
-        function.name = name;
-    Parameter next{};
-    const auto more = [&](std::size_t index) {
-        return by_function ? api.cuFuncGetParamInfo != nullptr &&
-                                 api.cuFuncGetParamInfo(node.func, index, &next.offset, &next.size) == CUDA_SUCCESS
-                           : api.cuKernelGetParamInfo != nullptr &&
-                                 api.cuKernelGetParamInfo(node.kern, index, &next.offset, &next.size) == CUDA_SUCCESS;
-    };
-    while (more(function.parameters.size()))
-        function.parameters.push_back(next);
-    return function;
-}
-
-class Scan {
+class Scanner {
   public:
-    std::vector<Reference> references;
-
-    void kernel(unsigned index, CUgraphNode node) {
-        CUDA_KERNEL_NODE_PARAMS params{};
-        const auto get = driver::api().cuGraphKernelNodeGetParams_v2;
-        if (get == nullptr || get(node, &params) != CUDA_SUCCESS)
-            return;
-        void* const handle = params.func != nullptr ? static_cast<void*>(params.func) : params.kern;
-        const std::lock_guard lock(functions().mutex);
-        auto [entry, is_new] = functions().by_handle.try_emplace(handle);
-        if (is_new)
-            entry->second = read_function(params);
-        const Function& function = entry->second;
-        const char* const packed = params.kernelParams == nullptr ? packed_buffer(params.extra) : nullptr;
-        for (std::size_t i = 0; i < function.parameters.size(); ++i) {
-            const auto [offset, size] = function.parameters[i];
-            const char* const bytes = params.kernelParams != nullptr ? static_cast<const char*>(params.kernelParams[i])
-                                      : packed != nullptr            ? packed + offset
-                                                                     : nullptr;
-            if (bytes == nullptr)
-                continue;
-            // Addresses stand on their own or, in structs passed by value, at offsets that are multiples of 8.
-            for (std::size_t at = 0; at + 8 <= size; at += 8) {
-                std::uintptr_t word = 0;
-                std::memcpy(&word, bytes + at, sizeof word);
-                if (const auto* const allocation = cache_.find(word))
-                    references.push_back(
-                        {index,
-                         "kernel " + function.name + ", parameter " + std::to_string(i) + " +" + std::to_string(at),
-                         word, config::Grade::likely, *allocation});
-            }
-        }
-        grade_end_pointers(index);
+    Scanner(const graph::Snapshot& snapshot, memory::Ranges& ever) : snapshot_(snapshot), ever_(ever) {
+        for (const Body& body : snapshot.bodies())
+            for (const graph::Memory& memory : body.memories)
+                if (memory.size > 0)
+                    own_.push_back({memory.address, memory.address + memory.size});
     }
 
-    void memcpy_node(unsigned index, CUgraphNode node) {
-        CUDA_MEMCPY3D copy{};
-        const auto get = driver::api().cuGraphMemcpyNodeGetParams;
-        if (get == nullptr || get(node, &copy) != CUDA_SUCCESS)
-            return;
-        certain(index, "memcpy src", end_of_copy(copy.srcMemoryType, copy.srcHost, copy.srcDevice));
-        certain(index, "memcpy dst", end_of_copy(copy.dstMemoryType, copy.dstHost, copy.dstDevice));
+    void body(std::uint32_t index) {
+        body_ = index;
+        const Body& body = snapshot_.bodies()[index];
+        for (std::uint32_t node = 0; node < body.nodes.size(); ++node)
+            this->node(body, node);
     }
 
-    void memset_node(unsigned index, CUgraphNode node) {
-        CUDA_MEMSET_NODE_PARAMS params{};
-        const auto get = driver::api().cuGraphMemsetNodeGetParams;
-        if (get != nullptr && get(node, &params) == CUDA_SUCCESS)
-            certain(index, "memset dst", params.dst);
+    void node_of_root(std::uint32_t index) {
+        body_ = 0;
+        node(snapshot_.bodies()[0], index);
+    }
+
+    Scan finish() {
+        for (const memory::Allocation& allocation : result_.allocations)
+            ever_.add(allocation.base, allocation.end());
+        return std::move(result_);
     }
 
   private:
+    void node(const Body& body, std::uint32_t index) {
+        const graph::Node& node = body.nodes[index];
+        node_ = index;
+        if (!node.readable) {
+            ++result_.opaque;
+            return;
+        }
+        switch (node.type) {
+            case CU_GRAPH_NODE_TYPE_KERNEL:
+                kernel(body, body.kernels[node.detail]);
+                break;
+            case CU_GRAPH_NODE_TYPE_MEMCPY: {
+                const CUDA_MEMCPY3D& copy = body.copies[node.detail];
+                certain(Slot::Kind::source, end_of_copy(copy.srcMemoryType, copy.srcHost, copy.srcDevice));
+                certain(Slot::Kind::destination, end_of_copy(copy.dstMemoryType, copy.dstHost, copy.dstDevice));
+                break;
+            }
+            case CU_GRAPH_NODE_TYPE_MEMSET:
+                certain(Slot::Kind::destination, body.sets[node.detail].dst);
+                break;
+            default:
+                break;
+        }
+    }
+
+    void kernel(const Body& body, const graph::Kernel& kernel) {
+        if (!kernel.arguments_known)
+            return;
+        const graph::Function& function = *kernel.function;
+        const std::byte* const packed = body.arguments_of(kernel).data();
+        const bool partial = partial_arrays(function);
+        const std::size_t first = result_.references.size();
+        for (std::size_t i = 0; i < function.parameters.size(); ++i) {
+            const auto [start, size] = function.parameters[i];
+            bool leading = true;
+            // Addresses stand on their own or, in structs passed by value, at offsets that are multiples of 8.
+            for (std::uint32_t at = 0; at + 8 <= size; at += 8) {
+                std::uintptr_t word = 0;
+                std::memcpy(&word, packed + start + at, sizeof word);
+                const Slot slot{Slot::Kind::parameter, static_cast<std::uint16_t>(i), at};
+                const Grade grade = partial && size > 8 && !leading ? Grade::possible : Grade::likely;
+                if (word != 0 && refer(slot, word, grade))
+                    continue;
+                leading = false;
+                // Memory that died before it was looked at is no plain number, although nothing lives there now.
+                if (word != 0 && !function.held_number[(start + at) / 4].load(std::memory_order_relaxed) &&
+                    !ever_.contains(word) && !own(word))
+                    function.held_number[(start + at) / 4].store(true, std::memory_order_relaxed);
+            }
+        }
+        grade_end_pointers(first);
+    }
+
+    static bool partial_arrays(const graph::Function& function) {
+        auto known = function.partial_arrays.load(std::memory_order_relaxed);
+        if (known == graph::Function::Note::not_asked) {
+            known = passes_partial_arrays(function.mangled) ? graph::Function::Note::yes : graph::Function::Note::no;
+            function.partial_arrays.store(known, std::memory_order_relaxed);
+        }
+        return known == graph::Function::Note::yes;
+    }
+
     static std::uintptr_t end_of_copy(CUmemorytype type, const void* host, CUdeviceptr device) {
         switch (type) {
             case CU_MEMORYTYPE_HOST:
@@ -112,66 +113,89 @@ class Scan {
         }
     }
 
-    // The driver gives the pairs back as SIZE, POINTER; programs write them the other way round. Only the keys count.
-    static const char* packed_buffer(void** extra) {
-        for (; extra != nullptr && *extra != CU_LAUNCH_PARAM_END; extra += 2)
-            if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
-                return static_cast<const char*>(extra[1]);
-        return nullptr;
+    bool own(std::uintptr_t address) const {
+        return std::any_of(own_.begin(), own_.end(),
+                           [&](const auto& range) { return address >= range.first && address < range.second; });
     }
 
-    void certain(unsigned index, const char* slot, std::uintptr_t address) {
-        if (const auto* const allocation = cache_.find(address))
-            references.push_back({index, slot, address, config::Grade::certain, *allocation});
+    void certain(Slot::Kind kind, std::uintptr_t address) { (void)refer({kind, 0, 0}, address, Grade::certain); }
+
+    bool refer(const Slot& slot, std::uintptr_t address, Grade grade) {
+        if (own(address))  // before the cache is asked: its numbers are those of the result
+            return false;
+        const auto index = cache_.find(address);
+        if (index == memory::ScanCache::none)
+            return false;
+        if (index == result_.allocations.size())
+            result_.allocations.push_back(cache_.at(index));
+        result_.references.push_back({body_, node_, slot, grade, index, address});
+        return true;
     }
 
     // [begin, end) pairs are common, and `end` is often the first byte of an allocation that has nothing to do with it.
     // Only a parameter that stands behind the one that lies in the preceding allocation can be such an end: small
     // allocations often touch, and a rule that looked both ways would doubt every input allocated after an output.
-    void grade_end_pointers(unsigned index) {
-        for (std::size_t i = 0; i < references.size(); ++i) {
-            auto& reference = references[i];
-            if (reference.node != index || reference.address != reference.allocation.base)
+    void grade_end_pointers(std::size_t first) {
+        auto& references = result_.references;
+        for (std::size_t i = first + 1; i < references.size(); ++i) {
+            if (references[i].address != result_.allocations[references[i].input].base)
                 continue;
-            for (std::size_t before = 0; before < i; ++before)
-                if (references[before].node == index && references[before].allocation.end() == reference.address)
-                    reference.grade = config::Grade::possible;
+            for (std::size_t before = first; before < i; ++before)
+                if (result_.allocations[references[before].input].end() == references[i].address)
+                    references[i].grade = Grade::possible;
         }
     }
 
+    const graph::Snapshot& snapshot_;
+    memory::Ranges& ever_;
     memory::ScanCache cache_;
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> own_;  // memory nodes of the graph
+    Scan result_;
+    std::uint32_t body_ = 0;
+    std::uint32_t node_ = 0;
 };
 
 }  // namespace
 
-std::vector<Reference> scan(CUgraph graph) {
-    const auto& api = driver::api();
-    if (api.cuGraphGetNodes == nullptr || api.cuGraphNodeGetType == nullptr)
-        return {};
-    std::size_t count = 0;
-    if (api.cuGraphGetNodes(graph, nullptr, &count) != CUDA_SUCCESS || count == 0)
-        return {};
-    std::vector<CUgraphNode> nodes(count);
-    if (api.cuGraphGetNodes(graph, nodes.data(), &count) != CUDA_SUCCESS)
-        return {};
-    Scan scan;
-    for (unsigned index = 0; index < count; ++index) {
-        CUgraphNodeType type{};
-        if (api.cuGraphNodeGetType(nodes[index], &type) != CUDA_SUCCESS)
-            continue;
-        if (type == CU_GRAPH_NODE_TYPE_KERNEL)
-            scan.kernel(index, nodes[index]);
-        else if (type == CU_GRAPH_NODE_TYPE_MEMCPY)
-            scan.memcpy_node(index, nodes[index]);
-        else if (type == CU_GRAPH_NODE_TYPE_MEMSET)
-            scan.memset_node(index, nodes[index]);
+std::string to_string(const Slot& slot) {
+    switch (slot.kind) {
+        case Slot::Kind::source:
+            return "src";
+        case Slot::Kind::destination:
+            return "dst";
+        case Slot::Kind::parameter:
+            break;
     }
-    return std::move(scan.references);
+    return "parameter " + std::to_string(slot.parameter) + " +" + std::to_string(slot.offset);
 }
 
-void forget_functions() {
-    const std::lock_guard lock(functions().mutex);
-    functions().by_handle.clear();
+Scan scan(const graph::Snapshot& snapshot, memory::Ranges& ever) {
+    Scanner scanner(snapshot, ever);
+    for (std::uint32_t body = 0; body < snapshot.bodies().size(); ++body)
+        scanner.body(body);
+    return scanner.finish();
+}
+
+Scan scan_node(const graph::Snapshot& snapshot, std::uint32_t node, memory::Ranges& ever) {
+    Scanner scanner(snapshot, ever);
+    scanner.node_of_root(node);
+    const auto& bodies = snapshot.bodies();
+    std::vector<bool> below(bodies.size(), false);
+    for (std::uint32_t i = 1; i < bodies.size(); ++i) {
+        below[i] = below[bodies[i].parent] || (bodies[i].parent == 0 && bodies[i].node == node);
+        if (below[i])
+            scanner.body(i);
+    }
+    return scanner.finish();
+}
+
+config::Grade grade_now(const graph::Snapshot& snapshot, const Reference& reference) noexcept {
+    if (reference.slot.kind != Slot::Kind::parameter || reference.grade == Grade::possible)
+        return reference.grade;
+    const Body& body = snapshot.bodies()[reference.body];
+    const graph::Function& function = *body.kernels[body.nodes[reference.node].detail].function;
+    const std::uint32_t at = function.parameters[reference.slot.parameter].offset + reference.slot.offset;
+    return function.held_number[at / 4].load(std::memory_order_relaxed) ? Grade::possible : reference.grade;
 }
 
 }  // namespace keepgraph::liveness

@@ -6,25 +6,48 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "driver/cuda_types.h"
+#include "graph/snapshot.h"
 #include "memory/allocation.h"
+#include "memory/ranges.h"
 
 namespace keepgraph::liveness {
 
+/// Where in a node an address stands.
+struct Slot {
+    enum class Kind : unsigned char { parameter, source, destination };
+    Kind kind = Kind::parameter;
+    std::uint16_t parameter = 0;  ///< of the kernel
+    std::uint32_t offset = 0;     ///< bytes into that parameter
+};
+/// "parameter N +M", "src", "dst"
+std::string to_string(const Slot& slot);
+
 /// One address that a graph will use at replay.
 struct Reference {
-    unsigned node = 0;  ///< position in cuGraphGetNodes
-    std::string slot;   ///< "memcpy src", "memset dst", "kernel NAME, parameter N +M" (byte M of parameter N)
+    std::uint32_t body = 0;  ///< in Snapshot::bodies()
+    std::uint32_t node = 0;  ///< in that body
+    Slot slot;
+    config::Grade grade = config::Grade::likely;  ///< as the graph alone tells; see grade_now()
+    std::uint32_t input = 0;                      ///< index of its allocation
     std::uintptr_t address = 0;
-    config::Grade grade = config::Grade::likely;
-    memory::Allocation allocation;
 };
 
-/// Reads the addresses out of the kernel, memcpy and memset nodes of `graph`. Memory that the driver does not know
-/// (pageable host memory) gives no reference. May throw std::bad_alloc; the caller holds a driver::RelaxedCapture.
-std::vector<Reference> scan(CUgraph graph);
+/// What a graph refers to. Sorted by body and node.
+struct Scan {
+    std::vector<Reference> references;
+    std::vector<memory::Allocation> allocations;  ///< distinct, by Reference::input
+    std::uint32_t opaque = 0;                     ///< nodes that could not be looked into
+};
 
-/// Forgets cached parameter layouts. Any thread.
-void forget_functions();
+/// Reads the addresses out of the kernel, memcpy and memset nodes. Memory that the driver does not know (pageable host
+/// memory) gives no reference, and neither do the graph's own memory nodes. Kernel words that are no address, now or
+/// ever (`ever`), are noted in the function's slots. May throw std::bad_alloc; the caller holds a
+/// driver::RelaxedCapture. Any thread.
+Scan scan(const graph::Snapshot& snapshot, memory::Ranges& ever);
+/// The same of one node of the graph itself, and of the bodies below it.
+Scan scan_node(const graph::Snapshot& snapshot, std::uint32_t node, memory::Ranges& ever);
+
+/// The grade in the light of everything seen so far: a slot that ever held a plain number is only `possible`.
+config::Grade grade_now(const graph::Snapshot& snapshot, const Reference& reference) noexcept;
 
 }  // namespace keepgraph::liveness

@@ -61,28 +61,30 @@ bool identify(std::uintptr_t address, Allocation& out) noexcept {
     return out.covers(address);
 }
 
-const Allocation* ScanCache::find(std::uintptr_t word) {
+std::uint32_t ScanCache::find(std::uintptr_t word) {
     if (word < lowest_address || word >= highest_address)
-        return nullptr;
+        return none;
     if (last_ < by_base_.size() && by_base_[last_].covers(word))
-        return &by_base_[last_];
-    auto after = std::upper_bound(by_base_.begin(), by_base_.end(), word,
-                                  [](std::uintptr_t value, const Allocation& entry) { return value < entry.base; });
+        return by_base_[last_].index;
+    const auto after = std::upper_bound(by_base_.begin(), by_base_.end(), word,
+                                        [](std::uintptr_t value, const Range& entry) { return value < entry.base; });
     if (after != by_base_.begin() && std::prev(after)->covers(word)) {
         last_ = static_cast<std::size_t>(std::prev(after) - by_base_.begin());
-        return &by_base_[last_];
+        return by_base_[last_].index;
     }
     if (no_address_.contains(word))
-        return nullptr;
+        return none;
     Allocation found;
     if (!identify(word, found)) {
         if (no_address_.size() < most_non_addresses)
             no_address_.insert(word);
-        return nullptr;
+        return none;
     }
     last_ = static_cast<std::size_t>(after - by_base_.begin());
-    by_base_.insert(after, found);
-    return &by_base_[last_];
+    const auto index = static_cast<std::uint32_t>(met_.size());
+    met_.push_back(found);
+    by_base_.insert(after, {found.base, found.size, index});
+    return index;
 }
 
 }  // namespace keepgraph::memory

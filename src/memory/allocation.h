@@ -35,11 +35,20 @@ bool identify(std::uintptr_t address, Allocation& out) noexcept;
 /// no address. It must not outlive the scan, since allocations come and go.
 class ScanCache {
   public:
-    /// The allocation that holds `word`, or nullptr. The pointer is valid until the next call.
-    const Allocation* find(std::uintptr_t word);
+    static constexpr std::uint32_t none = UINT32_MAX;
+    /// Number of the allocation that holds `word`, from 0 in the order in which they were first met, or `none`.
+    std::uint32_t find(std::uintptr_t word);
+    const Allocation& at(std::uint32_t index) const noexcept { return met_[index]; }
 
   private:
-    std::vector<Allocation> by_base_;  // sorted
+    struct Range {
+        std::uintptr_t base;
+        std::size_t size;
+        std::uint32_t index;
+        bool covers(std::uintptr_t address) const noexcept { return address - base < size; }
+    };
+    std::vector<Allocation> met_;
+    std::vector<Range> by_base_;  // sorted
     std::unordered_set<std::uintptr_t> no_address_;
     std::size_t last_ = 0;
 };

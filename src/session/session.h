@@ -6,41 +6,72 @@
 
 #include "driver/cuda_types.h"
 
-/// What keepgraph knows about one process: its executable graphs, the memory they refer to, and what became of it.
-/// The doors call it around the program's own calls. Any thread; nothing throws; when book-keeping fails the call of
-/// the program goes on and the loss is said once.
+/// What keepgraph knows about one process: its captures, templates and executable graphs, the memory they refer to, and
+/// what became of it. The doors call it around the program's own calls; `call` is always the name of the driver
+/// function. Any thread; nothing throws; when book-keeping fails the call of the program goes on and the loss is said
+/// once. What a function before the real call gives out as void* goes to its partner after it, null or not.
 namespace keepgraph::session {
 
 /// Reads the settings and starts; later calls do nothing. Called when the process initialises CUDA, never before.
 void start() noexcept;
 
-/// `exec` was made from `graph`: its parameters are read now, since templates are usually destroyed at once.
-void instantiated(CUgraphExec exec, CUgraph graph) noexcept;
-/// `exec` took over the parameters of `graph`.
-void updated(CUgraphExec exec, CUgraph graph) noexcept;
-/// A single node of `exec` was changed: what it refers to is no longer known, and the last line says so.
-void changed(CUgraphExec exec) noexcept;
+// ---- captures and templates
+
+/// `stream` captures now. A stream of 0 is the calling thread's own.
+void capture_began(const char* call, CUstream stream, CUstreamCaptureMode mode) noexcept;
+/// EndCapture returned `result`, and on success `graph`.
+void capture_ended(const char* call, CUstream stream, CUresult result, CUgraph graph) noexcept;
+/// The handle of a stream that is gone may come back at once for another one.
+void stream_destroyed(CUstream stream) noexcept;
+
+/// Called before a template is changed or destroyed: its edges are read now, if they are wanted and were not yet.
+void template_changing(CUgraph graph) noexcept;
+/// The same when only one node of it is named.
+void template_changing(CUgraphNode node) noexcept;
 /// Called before the real destroy, so that a handle which comes back at once is not mistaken for the old one.
-void destroying(CUgraphExec exec) noexcept;
+void* template_destroying(CUgraph graph) noexcept;
+void template_destroyed(void* leaving, bool succeeded) noexcept;
+
+// ---- executable graphs
+
+/// `exec` was made from `graph`: its parameters are read now, since templates are usually destroyed at once.
+void instantiated(const char* call, CUgraphExec exec, CUgraph graph) noexcept;
+/// `exec` took over the parameters of `graph`.
+void updated(const char* call, CUgraphExec exec, CUgraph graph) noexcept;
+
+/// A node of `exec` was given new parameters. The pointers are the program's, alive until its call returns.
+void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& params) noexcept;
+void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D& params) noexcept;
+void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS& params) noexcept;
+void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams& params) noexcept;
+void node_set(const char* call, CUgraphExec exec, CUgraphNode node, CUgraph child) noexcept;
+void node_enabled(const char* call, CUgraphExec exec, CUgraphNode node, bool enabled) noexcept;
+
+/// Called before the real destroy, so that a handle which comes back at once is not mistaken for the old one.
+void* destroying(CUgraphExec exec) noexcept;
+void destroyed(void* exec, bool succeeded) noexcept;
 
 /// Counts the launch and reports what is wrong with it, before the driver sees it. False: it must be refused.
-/// With nothing freed since the last launch: two atomic operations.
-bool may_launch(CUgraphExec exec) noexcept;
+/// With nothing freed that the exec refers to: a table look-up, an atomic load and an uncontended atomic add.
+bool may_launch(const char* call, CUgraphExec exec) noexcept;
 
-/// Memory at `base` is about to be freed by `call`. The answer goes to freed() after the real call; null when no graph
-/// refers to that memory.
+// ---- memory
+
+/// Memory at `base` is about to be freed by `call`. Null when no graph refers to that memory.
 void* freeing(const char* call, std::uintptr_t base) noexcept;
 /// Every referenced allocation that begins in [base, base + size), for cuMemUnmap.
 void* freeing_range(const char* call, std::uintptr_t base, std::size_t size) noexcept;
 /// The driver decides whether it died: a failed free or one that a capture recorded leaves its BUFFER_ID valid.
 void freed(void* dying) noexcept;
-
-/// New memory. Only remembered when it covers memory that a graph refers to and that is gone.
+/// New memory. Looked at only when it covers memory that a graph refers to and that is gone, or with STACKS=all.
 void born(const char* call, std::uintptr_t base, std::size_t size) noexcept;
 
-/// What cuFuncGetParamInfo and cuFuncGetName said is forgotten: function handles come back for other kernels.
-void code_unloaded() noexcept;
+// ---- the rest
 
+/// What the driver said of functions is forgotten: their handles come back for other kernels.
+void code_unloaded() noexcept;
+/// A look-up handed `name` out, with a wrapper or without. Kept for OPTIONS=coverage=1; before start() too.
+void looked_up(const char* name, bool wrapped) noexcept;
 /// The last line on stderr, once, when the process made a graph. No CUDA call.
 void finish() noexcept;
 

@@ -22,38 +22,55 @@ struct SymbolTable {
     bool usable() const { return symbols != nullptr && strings != nullptr && (gnu_hash || sysv_hash); }
 };
 
-SymbolTable symbol_table_of(const dl_phdr_info& info) {
+SymbolTable symbol_table_of(std::uintptr_t base, const ElfW(Dyn) * entry) {
     SymbolTable table;
-    table.base = info.dlpi_addr;
-    for (unsigned i = 0; i < info.dlpi_phnum; ++i) {
-        if (info.dlpi_phdr[i].p_type != PT_DYNAMIC) {
-            continue;
-        }
-        const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(table.base + info.dlpi_phdr[i].p_vaddr);
-        for (; entry->d_tag != DT_NULL; ++entry) {
-            // The loader relocates these pointers in place, except in objects whose dynamic section is read-only
-            // (vdso).
-            const std::uintptr_t value = entry->d_un.d_ptr;
-            const std::uintptr_t address = value < table.base ? value + table.base : value;
-            switch (entry->d_tag) {
-                case DT_SYMTAB:
-                    table.symbols = reinterpret_cast<const ElfW(Sym)*>(address);
-                    break;
-                case DT_STRTAB:
-                    table.strings = reinterpret_cast<const char*>(address);
-                    break;
-                case DT_GNU_HASH:
-                    table.gnu_hash = reinterpret_cast<const std::uint32_t*>(address);
-                    break;
-                case DT_HASH:
-                    table.sysv_hash = reinterpret_cast<const std::uint32_t*>(address);
-                    break;
-                default:
-                    break;
-            }
+    table.base = base;
+    for (; entry->d_tag != DT_NULL; ++entry) {
+        // The loader relocates these pointers in place, except in objects whose dynamic section is read-only (vdso).
+        const std::uintptr_t value = entry->d_un.d_ptr;
+        const std::uintptr_t address = value < table.base ? value + table.base : value;
+        switch (entry->d_tag) {
+            case DT_SYMTAB:
+                table.symbols = reinterpret_cast<const ElfW(Sym)*>(address);
+                break;
+            case DT_STRTAB:
+                table.strings = reinterpret_cast<const char*>(address);
+                break;
+            case DT_GNU_HASH:
+                table.gnu_hash = reinterpret_cast<const std::uint32_t*>(address);
+                break;
+            case DT_HASH:
+                table.sysv_hash = reinterpret_cast<const std::uint32_t*>(address);
+                break;
+            default:
+                break;
         }
     }
     return table;
+}
+
+SymbolTable symbol_table_of(const dl_phdr_info& info) {
+    for (unsigned i = 0; i < info.dlpi_phnum; ++i)
+        if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
+            return symbol_table_of(info.dlpi_addr,
+                                   reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr));
+    return {};
+}
+
+/// Not strcmp: a sanitizer's runtime looks its own interceptors up, through us, before its strcmp works.
+bool same(const char* a, const char* b) {
+    for (; *a == *b; ++a, ++b)
+        if (*a == '\0')
+            return true;
+    return false;
+}
+
+const char* file_name(const char* path) {
+    const char* name = path;
+    for (; *path != '\0'; ++path)
+        if (*path == '/')
+            name = path + 1;
+    return name;
 }
 
 bool is_defined(const ElfW(Sym) & symbol) {
@@ -90,7 +107,7 @@ const ElfW(Sym) * look_up(const SymbolTable& table, const char* name, std::uint3
     if (table.gnu_hash == nullptr) {  // old link style: a plain scan is enough for the few objects that have it
         const std::uint32_t count = table.sysv_hash[1];
         for (std::uint32_t i = 1; i < count; ++i) {
-            if (is_defined(table.symbols[i]) && std::strcmp(table.strings + table.symbols[i].st_name, name) == 0) {
+            if (is_defined(table.symbols[i]) && same(table.strings + table.symbols[i].st_name, name)) {
                 return &table.symbols[i];
             }
         }
@@ -112,7 +129,7 @@ const ElfW(Sym) * look_up(const SymbolTable& table, const char* name, std::uint3
     for (;; ++index) {
         const std::uint32_t chain = gnu.chains[index - gnu.first_symbol];
         if ((chain | 1) == (hash | 1) && is_defined(table.symbols[index]) &&
-            std::strcmp(table.strings + table.symbols[index].st_name, name) == 0) {
+            same(table.strings + table.symbols[index].st_name, name)) {
             return &table.symbols[index];
         }
         if (chain & 1) {
@@ -155,17 +172,10 @@ struct FindRequest {
     const char* name;
     std::uint32_t hash;
     void* found;
-    const char* file = nullptr;  // only the object of this file name
 };
 
 int find_in_object(dl_phdr_info* info, std::size_t, void* data) {
     auto& request = *static_cast<FindRequest*>(data);
-    if (request.file != nullptr) {
-        const char* const slash = info->dlpi_name != nullptr ? std::strrchr(info->dlpi_name, '/') : nullptr;
-        if (slash == nullptr || std::strcmp(slash + 1, request.file) != 0) {
-            return 0;
-        }
-    }
     const SymbolTable table = symbol_table_of(*info);
     if (!table.usable()) {
         return 0;
@@ -240,13 +250,21 @@ int nearest_in_object(dl_phdr_info* info, std::size_t, void* data) {
 }  // namespace
 
 void* find_symbol_in(const char* file, const char* name) noexcept {
-    FindRequest request{name, gnu_hash_of(name), nullptr, file};
-    dl_iterate_phdr(find_in_object, &request);
-    return request.found;
+    for (const link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
+        if (object->l_name == nullptr || object->l_ld == nullptr || !same(file_name(object->l_name), file))
+            continue;
+        const SymbolTable table = symbol_table_of(object->l_addr, object->l_ld);
+        const ElfW(Sym)* const symbol = table.usable() ? look_up(table, name, gnu_hash_of(name)) : nullptr;
+        if (symbol != nullptr)
+            return reinterpret_cast<void*>(table.base + symbol->st_value);
+    }
+    return nullptr;
 }
 
 void* find_symbol(const char* name) noexcept {
-    return find_symbol_in(nullptr, name);
+    FindRequest request{name, gnu_hash_of(name), nullptr};
+    dl_iterate_phdr(find_in_object, &request);
+    return request.found;
 }
 
 LoadCounts load_counts() noexcept {

@@ -18,7 +18,9 @@ namespace keepgraph::trace {
 /// Symbol versions are ignored, indirect functions are not resolved. Any thread; about 20 ns per loaded object.
 void* find_symbol(const char* name) noexcept;
 
-/// The same in the object whose file name (without folder) is `file` only; null means any object.
+/// The same in the objects whose file name (without folder) is `file`, without one call of libc: a sanitizer's runtime
+/// looks symbols up through us before its own strcmp and dl_iterate_phdr work. Walks the loader's list without a lock:
+/// only for libraries that are never unloaded, such as libc.
 void* find_symbol_in(const char* file, const char* name) noexcept;
 
 /// How often objects were loaded and unloaded so far. Any thread; about 50 ns.

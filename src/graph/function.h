@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "driver/cuda_types.h"
+
+namespace keepgraph::graph {
+
+/// A kernel as the driver describes it: name and parameter layout.
+struct Function {
+    struct Parameter {
+        std::uint32_t offset = 0;  ///< bytes from the start of the packed parameters
+        std::uint32_t size = 0;    ///< bytes
+    };
+    std::string mangled;
+    std::vector<Parameter> parameters;
+    std::uint32_t bytes = 0;    ///< of all parameters, packed
+    bool layout_known = false;  ///< false: this driver does not tell where the parameters are
+
+    // Notes of liveness. They live here because every scan asks for them once per word.
+    enum class Note : unsigned char { not_asked, no, yes };
+    mutable std::atomic<Note> partial_arrays{Note::not_asked};  ///< liveness/partial_arrays.h
+    mutable std::vector<std::atomic<bool>> held_number;         ///< per 4 bytes of the parameters: was no address once
+
+    Function() = default;
+    Function(const Function&) = delete;
+    Function& operator=(const Function&) = delete;
+};
+using FunctionPtr = std::shared_ptr<const Function>;
+
+/// Functions by handle. Handles come back for other kernels once code was unloaded: forget() then. Kernels of one name
+/// and one layout are one Function for the whole process, so that what was learnt of it outlives a module's reload.
+/// Any thread.
+class Functions {
+  public:
+    /// Never null. May throw std::bad_alloc. The caller holds a driver::RelaxedCapture.
+    FunctionPtr of(const CUDA_KERNEL_NODE_PARAMS& node);
+    void forget() noexcept;
+
+  private:
+    std::mutex mutex_;
+    std::unordered_map<void*, FunctionPtr> by_handle_;
+    std::unordered_multimap<std::string, FunctionPtr> by_name_;
+};
+
+/// `kg_twice<float>(float const*, float*, int)` for `_Z8kg_twiceIfEvPKT_PS0_i`; the text itself when it is not mangled.
+std::string demangled(const std::string& mangled);
+
+}  // namespace keepgraph::graph

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/snapshot.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "driver/api.h"
+
+namespace keepgraph::graph {
+namespace {
+
+// The driver gives the pairs back as SIZE, POINTER; programs write them the other way round. Only the keys count.
+std::span<const std::byte> packed_buffer(void** extra) {
+    const std::byte* start = nullptr;
+    std::size_t size = 0;
+    for (; extra != nullptr && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            start = static_cast<const std::byte*>(extra[1]);
+        else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1] != nullptr)
+            size = *static_cast<const std::size_t*>(extra[1]);
+    }
+    return start != nullptr ? std::span(start, size) : std::span<const std::byte>();
+}
+
+// Copies the parameters of `params` to `out`, which has room for function.bytes. False: they are not there.
+bool copy_arguments(const CUDA_KERNEL_NODE_PARAMS& params, const Function& function, std::byte* out) {
+    if (!function.layout_known)
+        return false;
+    if (params.kernelParams != nullptr) {
+        for (std::size_t i = 0; i < function.parameters.size(); ++i) {
+            const auto [offset, size] = function.parameters[i];
+            if (params.kernelParams[i] == nullptr)
+                return false;
+            std::memcpy(out + offset, params.kernelParams[i], size);
+        }
+        return true;
+    }
+    const auto packed = packed_buffer(params.extra);
+    std::memcpy(out, packed.data(), std::min<std::size_t>(packed.size(), function.bytes));
+    return !packed.empty() || function.bytes == 0;
+}
+
+// Fills `kernel` from `params`. Bytes of a kernel that takes no more than before are written in place: a program that
+// sets parameters before each launch must not make the copy grow.
+bool fill(Body& body, Kernel& kernel, const CUDA_KERNEL_NODE_PARAMS& params, FunctionPtr function, bool in_place) {
+    kernel.grid[0] = params.gridDimX;
+    kernel.grid[1] = params.gridDimY;
+    kernel.grid[2] = params.gridDimZ;
+    kernel.block[0] = params.blockDimX;
+    kernel.block[1] = params.blockDimY;
+    kernel.block[2] = params.blockDimZ;
+    kernel.shared_bytes = params.sharedMemBytes;
+    if (!in_place || kernel.function->bytes < function->bytes ||
+        kernel.arguments + function->bytes > body.argument_bytes.size()) {
+        kernel.arguments = static_cast<std::uint32_t>(body.argument_bytes.size());
+        body.argument_bytes.resize(body.argument_bytes.size() + function->bytes);
+    }
+    kernel.function = std::move(function);
+    kernel.arguments_known = copy_arguments(params, *kernel.function, body.argument_bytes.data() + kernel.arguments);
+    return kernel.arguments_known;
+}
+
+template <class List>
+std::uint32_t add(List& list, const typename List::value_type& value) {
+    list.push_back(value);
+    return static_cast<std::uint32_t>(list.size() - 1);
+}
+
+// Calls a getter that an old driver may lack.
+template <class Getter, class... Arguments>
+bool ask(Getter getter, Arguments... arguments) {
+    return getter != nullptr && getter(arguments...) == CUDA_SUCCESS;
+}
+
+bool read_node(Body& body, Node& node, Functions& functions) {
+    const auto& api = driver::api();
+    switch (node.type) {
+        case CU_GRAPH_NODE_TYPE_KERNEL: {
+            CUDA_KERNEL_NODE_PARAMS params{};
+            const bool known = ask(api.cuGraphKernelNodeGetParams_v2, node.handle, &params);
+            Kernel kernel;
+            bool filled = false;
+            if (known)
+                filled = fill(body, kernel, params, functions.of(params), false);
+            else
+                kernel.function = std::make_shared<Function>();
+            node.detail = add(body.kernels, kernel);
+            return filled;
+        }
+        case CU_GRAPH_NODE_TYPE_MEMCPY: {
+            CUDA_MEMCPY3D params{};
+            const bool known = ask(api.cuGraphMemcpyNodeGetParams, node.handle, &params);
+            node.detail = add(body.copies, params);
+            return known;
+        }
+        case CU_GRAPH_NODE_TYPE_MEMSET: {
+            CUDA_MEMSET_NODE_PARAMS params{};
+            const bool known = ask(api.cuGraphMemsetNodeGetParams, node.handle, &params);
+            node.detail = add(body.sets, params);
+            return known;
+        }
+        case CU_GRAPH_NODE_TYPE_HOST: {
+            CUDA_HOST_NODE_PARAMS params{};
+            const bool known = ask(api.cuGraphHostNodeGetParams, node.handle, &params);
+            node.detail = add(body.hosts, params);
+            return known;
+        }
+        case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        case CU_GRAPH_NODE_TYPE_EVENT_RECORD: {
+            CUevent event = nullptr;
+            const bool known = ask(node.type == CU_GRAPH_NODE_TYPE_WAIT_EVENT ? api.cuGraphEventWaitNodeGetEvent
+                                                                              : api.cuGraphEventRecordNodeGetEvent,
+                                   node.handle, &event);
+            node.detail = add(body.events, event);
+            return known;
+        }
+        case CU_GRAPH_NODE_TYPE_MEM_ALLOC: {
+            CUDA_MEM_ALLOC_NODE_PARAMS params{};
+            const bool known = ask(api.cuGraphMemAllocNodeGetParams, node.handle, &params);
+            node.detail = add(body.memories, {params.dptr, params.bytesize});
+            return known;
+        }
+        case CU_GRAPH_NODE_TYPE_MEM_FREE: {
+            CUdeviceptr address = 0;
+            const bool known = ask(api.cuGraphMemFreeNodeGetParams, node.handle, &address);
+            node.detail = add(body.memories, {address, 0});
+            return known;
+        }
+        case CU_GRAPH_NODE_TYPE_EMPTY:
+        case CU_GRAPH_NODE_TYPE_GRAPH:
+            return true;
+        default:
+            return false;  // semaphores, batches of memory operations, conditionals, and what comes after them
+    }
+}
+
+}  // namespace
+
+Snapshot Snapshot::read(CUgraph graph, Functions& functions) {
+    Snapshot snapshot;
+    snapshot.read_body(graph, "", 0, 0, functions);
+    return snapshot;
+}
+
+void Snapshot::read_body(CUgraph graph, std::string path, std::uint32_t parent, std::uint32_t at,
+                         Functions& functions) {
+    const auto& api = driver::api();
+    const auto index = static_cast<std::uint32_t>(bodies_.size());
+    bodies_.emplace_back();
+    std::vector<CUgraphNode> handles;
+    std::size_t count = 0;
+    if (ask(api.cuGraphGetNodes, graph, static_cast<CUgraphNode*>(nullptr), &count) && count > 0) {
+        handles.resize(count);
+        if (!ask(api.cuGraphGetNodes, graph, handles.data(), &count))
+            count = 0;
+        handles.resize(std::min(count, handles.size()));
+    }
+    Body body;
+    body.path = std::move(path);
+    body.parent = parent;
+    body.node = at;
+    body.nodes.resize(handles.size());
+    std::vector<std::pair<std::uint32_t, CUgraph>> children;
+    for (std::uint32_t i = 0; i < handles.size(); ++i) {
+        Node& node = body.nodes[i];
+        node.handle = handles[i];
+        node.readable = ask(api.cuGraphNodeGetType, node.handle, &node.type) && read_node(body, node, functions);
+        CUgraph child = nullptr;
+        if (node.type == CU_GRAPH_NODE_TYPE_GRAPH && node.readable) {
+            node.readable = ask(api.cuGraphChildGraphNodeGetGraph, node.handle, &child);
+            if (node.readable)
+                children.emplace_back(i, child);
+        }
+    }
+    const std::string prefix = body.path.empty() ? "" : body.path + "/";
+    bodies_[index] = std::move(body);
+    for (const auto& [node, child] : children)
+        read_body(child, prefix + "child#" + std::to_string(node), index, node, functions);
+}
+
+void Snapshot::read_edges_of(std::size_t which, CUgraph graph) {
+    const auto& api = driver::api();
+    Body& body = bodies_[which];
+    std::size_t count = 0;
+    std::vector<CUgraphNode> from;
+    std::vector<CUgraphNode> to;
+    std::vector<CUgraphEdgeData> data;
+    bool known = false;
+    // _v2 tells the ports too; the old form fails when an edge has any.
+    if (ask(api.cuGraphGetEdges_v2, graph, static_cast<CUgraphNode*>(nullptr), static_cast<CUgraphNode*>(nullptr),
+            static_cast<CUgraphEdgeData*>(nullptr), &count)) {
+        from.resize(count);
+        to.resize(count);
+        data.resize(count);
+        known = count == 0 || ask(api.cuGraphGetEdges_v2, graph, from.data(), to.data(), data.data(), &count);
+    } else if (ask(api.cuGraphGetEdges, graph, static_cast<CUgraphNode*>(nullptr), static_cast<CUgraphNode*>(nullptr),
+                   &count)) {
+        from.resize(count);
+        to.resize(count);
+        data.resize(count);
+        known = count == 0 || ask(api.cuGraphGetEdges, graph, from.data(), to.data(), &count);
+    }
+    if (!known)
+        return;
+    std::unordered_map<CUgraphNode, std::uint32_t> index;
+    for (std::uint32_t i = 0; i < body.nodes.size(); ++i)
+        index.emplace(body.nodes[i].handle, i);
+    std::vector<Edge> edges;
+    edges.reserve(from.size());
+    for (std::size_t i = 0; i < std::min(count, from.size()); ++i) {
+        const auto begin = index.find(from[i]);
+        const auto end = index.find(to[i]);
+        if (begin == index.end() || end == index.end())
+            return;  // the template changed since: these are not the edges of what was instantiated
+        edges.push_back({begin->second, end->second, data[i].from_port, data[i].to_port, data[i].type});
+    }
+    std::sort(edges.begin(), edges.end(),
+              [](const Edge& a, const Edge& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
+    body.edges = std::move(edges);
+    body.edges_known = true;
+}
+
+void Snapshot::read_edges(CUgraph graph) {
+    if (data_dropped_)
+        return;
+    std::vector<CUgraph> graphs(bodies_.size(), nullptr);
+    graphs[0] = graph;
+    for (std::size_t i = 0; i < bodies_.size(); ++i) {
+        if (i > 0 && graphs[bodies_[i].parent] != nullptr) {
+            const Body& parent = bodies_[bodies_[i].parent];
+            (void)ask(driver::api().cuGraphChildGraphNodeGetGraph, parent.nodes[bodies_[i].node].handle, &graphs[i]);
+        }
+        if (graphs[i] != nullptr && !bodies_[i].edges_known)
+            read_edges_of(i, graphs[i]);
+    }
+}
+
+bool Snapshot::find(CUgraphNode handle, std::uint32_t& index) {
+    const auto& nodes = bodies_[0].nodes;
+    if (by_handle_.empty())
+        for (std::uint32_t i = 0; i < nodes.size(); ++i)
+            by_handle_.emplace(nodes[i].handle, i);
+    const auto at = by_handle_.find(handle);
+    if (at == by_handle_.end())
+        return false;
+    index = at->second;
+    return true;
+}
+
+bool Snapshot::take_shape(const Snapshot& first) {
+    const auto same_types = [](const Body& a, const Body& b) {
+        return a.path == b.path && std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
+                                              [](const Node& x, const Node& y) { return x.type == y.type; });
+    };
+    if (!std::equal(bodies_.begin(), bodies_.end(), first.bodies_.begin(), first.bodies_.end(), same_types))
+        return false;
+    for (std::size_t i = 0; i < bodies_.size(); ++i) {
+        bodies_[i].edges = first.bodies_[i].edges;
+        bodies_[i].edges_known = first.bodies_[i].edges_known;
+        for (std::size_t node = 0; node < bodies_[i].nodes.size(); ++node) {
+            bodies_[i].nodes[node].handle = first.bodies_[i].nodes[node].handle;
+            bodies_[i].nodes[node].enabled = first.bodies_[i].nodes[node].enabled;
+        }
+    }
+    by_handle_.clear();
+    return true;
+}
+
+bool Snapshot::set_kernel(std::uint32_t index, const CUDA_KERNEL_NODE_PARAMS& params, Functions& functions) {
+    Body& body = bodies_[0];
+    Node& node = body.nodes[index];
+    if (node.type != CU_GRAPH_NODE_TYPE_KERNEL)
+        return false;
+    node.readable = fill(body, body.kernels[node.detail], params, functions.of(params), !data_dropped_);
+    return node.readable;
+}
+
+bool Snapshot::set_copy(std::uint32_t index, const CUDA_MEMCPY3D& params) {
+    Node& node = bodies_[0].nodes[index];
+    if (node.type != CU_GRAPH_NODE_TYPE_MEMCPY)
+        return false;
+    bodies_[0].copies[node.detail] = params;
+    return node.readable = true;
+}
+
+bool Snapshot::set_memset(std::uint32_t index, const CUDA_MEMSET_NODE_PARAMS& params) {
+    Node& node = bodies_[0].nodes[index];
+    if (node.type != CU_GRAPH_NODE_TYPE_MEMSET)
+        return false;
+    bodies_[0].sets[node.detail] = params;
+    return node.readable = true;
+}
+
+bool Snapshot::set_host(std::uint32_t index, const CUDA_HOST_NODE_PARAMS& params) {
+    Node& node = bodies_[0].nodes[index];
+    if (node.type != CU_GRAPH_NODE_TYPE_HOST)
+        return false;
+    bodies_[0].hosts[node.detail] = params;
+    return node.readable = true;
+}
+
+bool Snapshot::set_event(std::uint32_t index, CUevent event) {
+    Node& node = bodies_[0].nodes[index];
+    if (node.type != CU_GRAPH_NODE_TYPE_WAIT_EVENT && node.type != CU_GRAPH_NODE_TYPE_EVENT_RECORD)
+        return false;
+    bodies_[0].events[node.detail] = event;
+    return node.readable = true;
+}
+
+bool Snapshot::set_child(std::uint32_t index, CUgraph graph, Functions& functions) {
+    if (bodies_[0].nodes[index].type != CU_GRAPH_NODE_TYPE_GRAPH)
+        return false;
+    // The old body goes with everything below it; the others keep their order and get new numbers.
+    std::vector<std::uint32_t> number(bodies_.size(), 0);
+    std::vector<Body> kept;
+    for (std::uint32_t i = 0; i < bodies_.size(); ++i) {
+        const bool goes =
+            i > 0 && ((bodies_[i].parent == 0 && bodies_[i].node == index) || number[bodies_[i].parent] == UINT32_MAX);
+        number[i] = goes ? UINT32_MAX : static_cast<std::uint32_t>(kept.size());
+        if (goes)
+            continue;
+        bodies_[i].parent = number[bodies_[i].parent];
+        kept.push_back(std::move(bodies_[i]));
+    }
+    bodies_ = std::move(kept);
+    read_body(graph, "child#" + std::to_string(index), 0, index, functions);
+    return true;
+}
+
+std::size_t Snapshot::bytes() const noexcept {
+    std::size_t total = 0;
+    for (const Body& body : bodies_)
+        total += body.nodes.capacity() * sizeof(Node) + body.edges.capacity() * sizeof(Edge) +
+                 body.kernels.capacity() * sizeof(Kernel) + body.copies.capacity() * sizeof(CUDA_MEMCPY3D) +
+                 body.sets.capacity() * sizeof(CUDA_MEMSET_NODE_PARAMS) + body.argument_bytes.capacity();
+    return total;
+}
+
+void Snapshot::drop_data() noexcept {
+    data_dropped_ = true;
+    for (Body& body : bodies_) {
+        std::vector<std::byte>().swap(body.argument_bytes);
+        std::vector<Edge>().swap(body.edges);
+        body.edges_known = false;
+        for (Kernel& kernel : body.kernels)
+            kernel.arguments_known = false;
+    }
+}
+
+}  // namespace keepgraph::graph

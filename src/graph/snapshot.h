@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "driver/cuda_types.h"
+#include "graph/function.h"
+
+namespace keepgraph::graph {
+
+struct Kernel {
+    FunctionPtr function;  ///< never null
+    unsigned grid[3] = {0, 0, 0};
+    unsigned block[3] = {0, 0, 0};
+    unsigned shared_bytes = 0;
+    bool arguments_known = false;
+    std::uint32_t arguments = 0;  ///< where its packed parameters start in Body::argument_bytes
+};
+
+struct Memory {
+    CUdeviceptr address = 0;
+    std::size_t size = 0;  ///< bytes; 0 for a free
+};
+
+struct Edge {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+    unsigned char from_port = 0;
+    unsigned char to_port = 0;
+    unsigned char type = 0;
+};
+
+/// One node. What it holds is in the list of its body that belongs to its type, at `detail`.
+struct Node {
+    CUgraphNode handle = nullptr;  ///< in the template: a key, never passed to the driver once the template is gone
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+    bool enabled = true;
+    bool readable = true;  ///< false: the driver did not tell what it holds
+    std::uint32_t detail = 0;
+};
+
+/// The nodes of one graph, in the order of cuGraphGetNodes.
+struct Body {
+    std::string path;          ///< "" for the graph itself, "child#2" for the body of its node 2, "child#2/child#0"
+    std::uint32_t parent = 0;  ///< index of the body that holds the node
+    std::uint32_t node = 0;    ///< that node
+    bool edges_known = false;
+    std::vector<Node> nodes;
+    std::vector<Edge> edges;
+    std::vector<Kernel> kernels;
+    std::vector<CUDA_MEMCPY3D> copies;
+    std::vector<CUDA_MEMSET_NODE_PARAMS> sets;
+    std::vector<CUDA_HOST_NODE_PARAMS> hosts;
+    std::vector<CUevent> events;   ///< of wait_event and event_record nodes
+    std::vector<Memory> memories;  ///< of mem_alloc and mem_free nodes
+    std::vector<std::byte> argument_bytes;
+
+    std::span<const std::byte> arguments_of(const Kernel& kernel) const noexcept {
+        return {argument_bytes.data() + kernel.arguments, kernel.function->bytes};
+    }
+};
+
+/// A copy of what a template says, since templates are usually destroyed as soon as they are instantiated: node
+/// parameters, argument bytes, bodies of child graphs. Handles in it are values to compare and to print.
+class Snapshot {
+  public:
+    /// Reads `graph`. A node whose parameters cannot be read stays in, unreadable. May throw std::bad_alloc.
+    /// The caller holds a driver::RelaxedCapture, and nobody changes the graph meanwhile (CUDA demands that anyway).
+    static Snapshot read(CUgraph graph, Functions& functions);
+
+    /// The graph itself is bodies()[0], always there; the bodies of child graphs follow.
+    const std::vector<Body>& bodies() const noexcept { return bodies_; }
+
+    /// Reads the edges of `graph`, the template that this was read from. Not part of read(): the driver takes 700 ns
+    /// per edge, so edges are read when somebody wants them or the template is about to change or to go.
+    void read_edges(CUgraph graph);
+    bool edges_known() const noexcept { return bodies_[0].edges_known; }
+
+    /// Index of the node with this template handle; false when it is none of the graph itself. The first call builds an
+    /// index of all nodes, since programs that set parameters do so before each launch. May throw std::bad_alloc.
+    bool find(CUgraphNode handle, std::uint32_t& index);
+    /// This came from another template of the same shape: takes the edges of `first`, and the handles by which later
+    /// calls name the nodes. False, and nothing is taken, when the nodes do not come in the same order.
+    bool take_shape(const Snapshot& first);
+
+    // What cuGraphExec...SetParams said of node `index`; false when the type does not fit or it cannot be read.
+    bool set_kernel(std::uint32_t index, const CUDA_KERNEL_NODE_PARAMS& params, Functions& functions);
+    bool set_copy(std::uint32_t index, const CUDA_MEMCPY3D& params);
+    bool set_memset(std::uint32_t index, const CUDA_MEMSET_NODE_PARAMS& params);
+    bool set_host(std::uint32_t index, const CUDA_HOST_NODE_PARAMS& params);
+    bool set_event(std::uint32_t index, CUevent event);
+    bool set_child(std::uint32_t index, CUgraph graph, Functions& functions);
+    void set_enabled(std::uint32_t index, bool enabled) noexcept { bodies_[0].nodes[index].enabled = enabled; }
+    void set_unreadable(std::uint32_t index) noexcept { bodies_[0].nodes[index].readable = false; }
+
+    /// Bytes held, about.
+    std::size_t bytes() const noexcept;
+    /// Lets argument bytes and edges go, and keeps what findings need. For KEEP=off and above KEEP's max.
+    void drop_data() noexcept;
+    bool data_dropped() const noexcept { return data_dropped_; }
+
+  private:
+    void read_body(CUgraph graph, std::string path, std::uint32_t parent, std::uint32_t node, Functions& functions);
+    void read_edges_of(std::size_t body, CUgraph graph);
+
+    std::vector<Body> bodies_;
+    std::unordered_map<CUgraphNode, std::uint32_t> by_handle_;  // of bodies_[0], built by find()
+    bool data_dropped_ = false;
+};
+
+}  // namespace keepgraph::graph

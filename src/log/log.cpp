@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "log/log.h"
+
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+// Neither is printed, and a thread-local cache of the thread's id would be wrong in a forked child.
+#define SPDLOG_NO_THREAD_ID
+#define SPDLOG_NO_TLS
+#include <spdlog/logger.h>
+#include <spdlog/sinks/sink.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "log/held_signals.h"
+#include "trace/quiet_scope.h"
+
+namespace keepgraph::log {
+namespace {
+
+using Level = spdlog::level::level_enum;
+constexpr Level always = spdlog::level::critical;  // above every level that set_level() can ask for
+
+std::atomic<std::uint64_t> lost_lines{0};
+std::atomic<bool> reader_stuck{false};  // the last line did not fit in time
+std::atomic<bool> cut_line{false};      // the last line got out in part
+
+/// A host that made its stderr non-blocking gets its lines if the reader comes round within this time. A reader that
+/// does not is waited for once, and then no more until a line fits again: a finding has many lines.
+constexpr long patience_ms = 100;
+
+long now_ms() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool wait_for_room(long deadline) noexcept {
+    for (;;) {
+        const long left = deadline - now_ms();
+        if (left <= 0 || reader_stuck.load(std::memory_order_relaxed))
+            return false;
+        pollfd stderr_room{STDERR_FILENO, POLLOUT, 0};
+        const int ready = ::poll(&stderr_room, 1, static_cast<int>(left));
+        if (ready > 0)
+            return true;
+        if (ready < 0 && errno != EINTR)
+            return false;
+    }
+}
+
+void write_out(const char* text, std::size_t size) noexcept {
+    HeldSignals held(HeldSignals::Which::writes);
+    long deadline = 0;
+    std::size_t done = 0;
+    while (done < size) {
+        const auto wrote = ::write(STDERR_FILENO, text + done, size - done);
+        if (wrote > 0) {
+            done += static_cast<std::size_t>(wrote);
+            continue;
+        }
+        const int reason = wrote == 0 ? EIO : errno;
+        if (reason == EINTR)
+            continue;
+        held.write_failed(reason);
+        if (reason == EAGAIN) {
+            if (deadline == 0)
+                deadline = now_ms() + patience_ms;
+            if (wait_for_room(deadline))
+                continue;
+            reader_stuck.store(true, std::memory_order_relaxed);
+        }
+        if (done > 0)
+            cut_line.store(true, std::memory_order_relaxed);
+        lost_lines.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    reader_stuck.store(false, std::memory_order_relaxed);
+}
+
+/// No lock: a line is one write(2), and a thread that waits for a slow stderr must not stop the others. Derived from
+/// sink and not from base_sink<null_mutex>, which brings spdlog's pattern formatter and with it the local time.
+class Stderr final : public spdlog::sinks::sink {
+  public:
+    void log(const spdlog::details::log_msg& message) override {
+        constexpr std::string_view prefix = "keepgraph: ";
+        spdlog::memory_buf_t out;
+        if (cut_line.exchange(false, std::memory_order_relaxed))
+            out.push_back('\n');
+        out.append(prefix.data(), prefix.data() + prefix.size());
+        for (const char c : message.payload) {
+            const auto code = static_cast<unsigned char>(c);
+            out.push_back(c != '\n' && (code < 0x20 || code == 0x7f) ? '?' : c);
+            if (c == '\n')
+                out.append(prefix.data(), prefix.data() + prefix.size());
+        }
+        out.push_back('\n');
+        write_out(out.data(), out.size());
+    }
+    void flush() override {}
+    void set_pattern(const std::string&) override {}
+    void set_formatter(std::unique_ptr<spdlog::formatter>) override {}
+};
+
+/// Made at the first use, then leaked: lines are written until the very end of the process. Not a function static,
+/// whose guard a forked child could find taken by a thread that it does not have.
+spdlog::logger& logger() {
+    static std::atomic<spdlog::logger*> current{nullptr};
+    if (spdlog::logger* const made = current.load(std::memory_order_acquire))
+        return *made;
+    auto fresh = std::make_unique<spdlog::logger>("keepgraph", std::make_shared<Stderr>());
+    fresh->set_level(spdlog::level::warn);
+    // spdlog's own handler prints with the local time, which opens the time zone file.
+    fresh->set_error_handler([](const std::string&) { lost_lines.fetch_add(1, std::memory_order_relaxed); });
+    spdlog::logger* expected = nullptr;
+    if (current.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel))
+        return *fresh.release();
+    return *expected;
+}
+
+Level level_of(config::LogLevel level) noexcept {
+    switch (level) {
+        case config::LogLevel::trace:
+            return spdlog::level::trace;
+        case config::LogLevel::debug:
+            return spdlog::level::debug;
+        case config::LogLevel::info:
+            return spdlog::level::info;
+        case config::LogLevel::warn:
+            return spdlog::level::warn;
+        case config::LogLevel::error:
+            return spdlog::level::err;
+        case config::LogLevel::off:
+            break;
+    }
+    return always;
+}
+
+void say(Level level, std::string_view text) noexcept {
+    const trace::QuietScope quiet;
+    try {
+        logger().log(level, spdlog::string_view_t(text.data(), text.size()));
+    } catch (...) {  // no memory for the line: it is lost, the program is not
+        lost_lines.fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
+}  // namespace
+
+void set_level(config::LogLevel level) noexcept {
+    const trace::QuietScope quiet;
+    try {
+        logger().set_level(level_of(level));
+    } catch (...) {  // no memory for the logger: the level stays
+    }
+}
+
+bool enabled(config::LogLevel level) noexcept {
+    const trace::QuietScope quiet;
+    try {
+        return level != config::LogLevel::off && logger().should_log(level_of(level));
+    } catch (...) {
+        return false;
+    }
+}
+
+void line(std::string_view text) noexcept {
+    say(always, text);
+}
+void debug(std::string_view text) noexcept {
+    say(spdlog::level::debug, text);
+}
+void info(std::string_view text) noexcept {
+    say(spdlog::level::info, text);
+}
+void warn(std::string_view text) noexcept {
+    say(spdlog::level::warn, text);
+}
+void error(std::string_view text) noexcept {
+    say(spdlog::level::err, text);
+}
+
+void once(std::atomic<bool>& said, std::string_view text) noexcept {
+    if (!said.load(std::memory_order_relaxed) && !said.exchange(true, std::memory_order_relaxed))
+        line(text);
+}
+
+std::uint64_t lost() noexcept {
+    return lost_lines.load(std::memory_order_relaxed);
+}
+
+}  // namespace keepgraph::log

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What keepgraph says on stderr. Any thread; errno stays; nothing is thrown, and a stderr that is closed, gone or full
+// costs the line, never the program.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "config/settings.h"
+
+namespace keepgraph::log {
+
+/// From which level on debug() to error() print. `warn` until it is called. Does not concern line().
+void set_level(config::LogLevel level) noexcept;
+bool enabled(config::LogLevel level) noexcept;
+
+/// Always printed: findings, settings problems, the last line. One write(2) of "keepgraph: TEXT\n". A newline inside
+/// `text` starts another line with the same prefix in the same write; other control characters become '?'.
+void line(std::string_view text) noexcept;
+
+void debug(std::string_view text) noexcept;
+void info(std::string_view text) noexcept;
+void warn(std::string_view text) noexcept;
+void error(std::string_view text) noexcept;
+
+/// line(), at the first call with this flag only.
+void once(std::atomic<bool>& said, std::string_view text) noexcept;
+
+/// Lines that did not get to stderr.
+std::uint64_t lost() noexcept;
+
+}  // namespace keepgraph::log

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Open captures, and the templates that came out of them.
+#include "driver/api.h"
+#include "session/describe.h"
+#include "session/execs.h"
+#include "session/session.h"
+#include "trace/describe.h"
+
+namespace keepgraph::session {
+namespace {
+
+using TemplateNode = std::unordered_map<CUgraph, Template>::node_type;
+
+CaptureKey key_of(CUstream stream) {
+    if (stream == nullptr)
+        stream = CU_STREAM_PER_THREAD;
+    return {stream, stream == CU_STREAM_PER_THREAD ? trace::thread_id() : 0};
+}
+
+const char* mode_name(CUstreamCaptureMode mode) {
+    switch (mode) {
+        case CU_STREAM_CAPTURE_MODE_GLOBAL:
+            return "global";
+        case CU_STREAM_CAPTURE_MODE_THREAD_LOCAL:
+            return "thread_local";
+        case CU_STREAM_CAPTURE_MODE_RELAXED:
+            return "relaxed";
+    }
+    return "unknown";
+}
+
+}  // namespace
+
+void capture_began(const char* call, CUstream stream, CUstreamCaptureMode mode) noexcept {
+    guarded("capture", [&](Session& session) {
+        auto capture = std::make_shared<Capture>();
+        capture->mode = mode;
+        capture->began = here(session, call);
+        const std::lock_guard lock(session.mutex);
+        capture->number = ++session.captures_begun;
+        session.captures.insert_or_assign(key_of(stream), std::move(capture));
+    });
+}
+
+void capture_ended(const char* call, CUstream stream, CUresult result, CUgraph graph) noexcept {
+    guarded("capture", [&](Session& session) {
+        const bool recorded = session.recording.wanted();
+        const Event end = recorded ? here(session, call) : Event{};
+        const std::lock_guard lock(session.mutex);
+        const auto found = session.captures.find(key_of(stream));
+        // A stream that never captured fails to end; nothing is known of it, and nothing is lost.
+        if (found == session.captures.end())
+            return;
+        const CapturePtr capture = found->second;
+        session.captures.erase(found);
+        report::Json keys{{"capture", capture->number},
+                          {"result", driver::result_name(result)},
+                          {"mode", mode_name(capture->mode)},
+                          {"stream", hex(stream)}};
+        keys["began"] = capture->began.time;
+        keys["begin_call"] = capture->began.call;
+        keys["begin_thread"] = capture->began.thread;
+        keys["begin_thread_name"] = capture->began.thread_name;
+        if (capture->began.stack != 0)
+            keys["begin_stack"] = capture->began.stack;
+        if (end.stack != 0)
+            keys["end_stack"] = end.stack;
+        if (result == CUDA_SUCCESS && graph != nullptr) {
+            Template& made = session.templates[graph];
+            made = Template{};
+            made.number = ++session.templates_seen;
+            made.capture = capture;
+            keys["template"] = made.number;
+        }
+        if (recorded)
+            session.recording.event("capture", std::move(keys));
+    });
+}
+
+void stream_destroyed(CUstream stream) noexcept {
+    guarded("stream", [&](Session& session) {
+        const std::lock_guard lock(session.mutex);
+        session.captures.erase(key_of(stream));
+    });
+}
+
+void template_changing(CUgraph graph) noexcept {
+    if (execs_without_edges.load(std::memory_order_acquire) == 0)
+        return;
+    guarded("template", [&](Session& session) {
+        const driver::RelaxedCapture relaxed;
+        const std::lock_guard lock(session.mutex);
+        read_missing_edges(session, graph);
+    });
+}
+
+void template_changing(CUgraphNode node) noexcept {
+    if (execs_without_edges.load(std::memory_order_acquire) == 0)
+        return;
+    guarded("template", [&](Session& session) {
+        const driver::RelaxedCapture relaxed;
+        const std::lock_guard lock(session.mutex);
+        std::uint32_t index = 0;
+        for (auto& [graph, known] : session.templates)
+            for (Exec* const exec : known.without_edges)
+                if (exec->snapshot.find(node, index)) {
+                    read_missing_edges(session, graph);
+                    return;
+                }
+    });
+}
+
+void* template_destroying(CUgraph graph) noexcept {
+    void* leaving = nullptr;
+    guarded("template", [&](Session& session) {
+        const std::lock_guard lock(session.mutex);
+        if (auto node = session.templates.extract(graph); !node.empty())
+            leaving = new TemplateNode(std::move(node));
+    });
+    return leaving;
+}
+
+void template_destroyed(void* leaving, bool succeeded) noexcept {
+    if (leaving == nullptr)
+        return;
+    guarded("template", [&](Session& session) {
+        const std::unique_ptr<TemplateNode> node(static_cast<TemplateNode*>(leaving));
+        const std::lock_guard lock(session.mutex);
+        if (!succeeded) {
+            session.templates.insert(std::move(*node));
+            return;
+        }
+        const Template& gone = node->mapped();
+        execs_without_edges.fetch_sub(gone.without_edges.size(), std::memory_order_relaxed);
+        session.recording.event("destroy", {{"what", "template"}, {"template", gone.number}});
+    });
+}
+
+}  // namespace keepgraph::session

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/describe.h"
+
+#include <cstdio>
+
+#include "graph/node_type.h"
+
+namespace keepgraph::session {
+
+std::string hex(std::uintptr_t value) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%zx", static_cast<std::size_t>(value));
+    return text;
+}
+
+std::string to_text(const memory::Allocation& allocation) {
+    return std::to_string(allocation.size) + " bytes of " + memory::to_string(allocation.kind) + " memory at " +
+           hex(allocation.base) + " (allocation #" + std::to_string(allocation.id) + ")";
+}
+
+report::Json to_json(const memory::Allocation& allocation) {
+    return {{"id", allocation.id},
+            {"address", hex(allocation.base)},
+            {"size", allocation.size},
+            {"kind", memory::to_string(allocation.kind)},
+            {"device", allocation.device}};
+}
+
+report::Json to_json(const Tracked& tracked) {
+    report::Json keys = to_json(tracked.allocation);
+    if (tracked.has_birth && tracked.birth.stack != 0)
+        keys["stack"] = tracked.birth.stack;
+    return keys;
+}
+
+bool is_disabled(const graph::Snapshot& snapshot, const liveness::Reference& reference) noexcept {
+    const auto& bodies = snapshot.bodies();
+    std::uint32_t body = reference.body;
+    std::uint32_t node = reference.node;
+    for (; body != 0; body = bodies[body].parent)
+        node = bodies[body].node;
+    return !bodies[0].nodes[node].enabled;
+}
+
+namespace {
+
+const graph::Kernel* kernel_of(const graph::Body& body, std::uint32_t index) {
+    const graph::Node& node = body.nodes[index];
+    return node.type == CU_GRAPH_NODE_TYPE_KERNEL ? &body.kernels[node.detail] : nullptr;
+}
+
+}  // namespace
+
+std::string to_text(const graph::Snapshot& snapshot, const liveness::Reference& reference) {
+    const graph::Body& body = snapshot.bodies()[reference.body];
+    std::string text = "node " + std::to_string(reference.node);
+    if (!body.path.empty())
+        text += " of " + body.path;
+    if (const graph::Kernel* const kernel = kernel_of(body, reference.node))
+        return text + ", kernel " + graph::demangled(kernel->function->mangled) + ", " + to_string(reference.slot);
+    return text + ", " + graph::node_type_name(body.nodes[reference.node].type) + " " + to_string(reference.slot);
+}
+
+report::Json to_json(const Exec& exec, const liveness::Reference& reference) {
+    const graph::Body& body = exec.snapshot.bodies()[reference.body];
+    report::Json keys{{"node", reference.node}};
+    if (!body.path.empty())
+        keys["path"] = body.path;
+    keys["node_type"] = graph::node_type_name(body.nodes[reference.node].type);
+    if (const graph::Kernel* const kernel = kernel_of(body, reference.node))
+        keys["kernel"] = graph::demangled(kernel->function->mangled);
+    keys["slot"] = to_string(reference.slot);
+    keys["address"] = hex(reference.address);
+    keys["offset"] = reference.address - exec.inputs[reference.input].tracked->allocation.base;
+    keys["grade"] = config::to_string(liveness::grade_now(exec.snapshot, reference));
+    return keys;
+}
+
+report::Json who(const Event& event) {
+    report::Json keys = to_json(event);
+    keys.erase("t");
+    keys.erase("thread");
+    return keys;
+}
+
+}  // namespace keepgraph::session

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "session/state.h"
+
+// Memory, events and references in words and in JSON (src/report/README.md).
+namespace keepgraph::session {
+
+/// "0x7f..."
+std::string hex(std::uintptr_t value);
+inline std::string hex(const void* handle) {
+    return hex(reinterpret_cast<std::uintptr_t>(handle));
+}
+
+/// "4096 bytes of device memory at 0x7f.. (allocation #5)"
+std::string to_text(const memory::Allocation& allocation);
+report::Json to_json(const memory::Allocation& allocation);
+/// With its birth's stack, where it is known.
+report::Json to_json(const Tracked& tracked);
+
+/// Whether the node, or the child graph that it is in, was switched off by cuGraphNodeSetEnabled.
+bool is_disabled(const graph::Snapshot& snapshot, const liveness::Reference& reference) noexcept;
+
+/// "node 0, kernel kg_scale, parameter 0 +8" or "node 2 of child#1, memcpy src"
+std::string to_text(const graph::Snapshot& snapshot, const liveness::Reference& reference);
+/// An entry of "references".
+report::Json to_json(const Exec& exec, const liveness::Reference& reference);
+
+/// "call", "runtime_call", "thread_name" and "stack" of an event that is written the moment it happens.
+report::Json who(const Event& event);
+
+}  // namespace keepgraph::session

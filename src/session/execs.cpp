@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Executable graphs from instantiation to destruction.
+#include "session/execs.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "driver/api.h"
+#include "graph/node_type.h"
+#include "log/log.h"
+#include "session/describe.h"
+#include "session/session.h"
+
+namespace keepgraph::session {
+namespace {
+
+// An allocation may have died between the scan and now: nobody knew yet that a graph refers to it.
+void check_deaths(Exec& exec, std::uint64_t frees_before) {
+    if (frees.load(std::memory_order_acquire) == frees_before)
+        return;
+    for (const Exec::Input& input : exec.inputs) {
+        if (input.references == 0)
+            continue;
+        Tracked& tracked = *input.tracked;
+        if (!tracked.dead && memory::buffer_id(tracked.allocation.base) != tracked.allocation.id) {
+            tracked.dead = true;
+            tracked.death.call = "an unseen call";
+            tracked.death.stack_missing = "not recorded (the graph was being read, nobody knew that it refers to this)";
+        }
+        if (tracked.dead)
+            exec.launches->attention.store(true, std::memory_order_release);
+    }
+}
+
+void write_driver_dot(Session& session, const Exec& exec, CUgraph graph) {
+    const std::string folder = session.recording.folder();
+    const auto print = driver::api().cuGraphDebugDotPrint;
+    const std::string path = folder + "/graph-" + std::to_string(exec.number) + ".driver.dot";
+    const CUresult result = folder.empty() || print == nullptr
+                                ? CUDA_ERROR_NOT_FOUND
+                                : print(graph, path.c_str(), CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE);
+    if (result != CUDA_SUCCESS)
+        session.recording.event("notice", {{"text", "graph " + std::to_string(exec.number) +
+                                                        ": no driver DOT: " + driver::result_name(result)}});
+}
+
+// KEEP's max: the oldest graphs lose their data first, since the newest ones are those that people look at.
+void keep_within(Session& session, std::size_t added) {
+    session.kept_bytes += added;
+    if (session.kept_bytes <= session.settings.keep_max)
+        return;
+    if (!session.said_dropped) {
+        session.said_dropped = true;
+        const std::string text = "graphs hold more than KEEP's max=" + std::to_string(session.settings.keep_max) +
+                                 " bytes: arguments and edges of the oldest are dropped";
+        log::warn(text);
+        session.recording.event("notice", {{"text", text}});
+    }
+    for (auto& [number, exec] : session.by_number) {
+        if (session.kept_bytes <= session.settings.keep_max)
+            break;
+        if (exec->snapshot.data_dropped())
+            continue;
+        const std::size_t before = exec->snapshot.bytes();
+        forget_missing_edges(session, *exec);
+        exec->snapshot.drop_data();
+        session.kept_bytes -= std::min(session.kept_bytes, before);
+    }
+}
+
+report::Json node_counts(const graph::Snapshot& snapshot) {
+    report::Json counts = report::Json::object();
+    for (const graph::Body& body : snapshot.bodies())
+        for (const graph::Node& node : body.nodes) {
+            report::Json& count = counts[graph::node_type_name(node.type)];
+            count = count.is_null() ? 1 : count.get<unsigned>() + 1;
+        }
+    return counts;
+}
+
+Template& template_of(Session& session, CUgraph graph) {
+    Template& known = session.templates[graph];
+    if (known.number == 0)
+        known.number = ++session.templates_seen;
+    return known;
+}
+
+}  // namespace
+
+void take(Session& session, Exec& exec, liveness::Scan& scan, std::vector<liveness::Reference>& into) {
+    std::unordered_map<const Tracked*, std::uint32_t> known;
+    std::vector<std::uint32_t> unused;
+    for (std::uint32_t i = 0; i < exec.inputs.size(); ++i) {
+        if (exec.inputs[i].references > 0)
+            known.emplace(exec.inputs[i].tracked.get(), i);
+        else
+            unused.push_back(i);
+    }
+    std::vector<std::uint32_t> place(scan.allocations.size());
+    for (std::size_t i = 0; i < scan.allocations.size(); ++i) {
+        TrackedPtr tracked = track(session, scan.allocations[i]);
+        if (const auto at = known.find(tracked.get()); at != known.end()) {
+            place[i] = at->second;
+            continue;
+        }
+        if (unused.empty()) {
+            place[i] = static_cast<std::uint32_t>(exec.inputs.size());
+            exec.inputs.emplace_back();
+        } else {
+            place[i] = unused.back();
+            unused.pop_back();
+        }
+        tracked->execs.push_back(&exec);
+        exec.inputs[place[i]].tracked = std::move(tracked);
+        ++session.inputs;
+    }
+    for (liveness::Reference& reference : scan.references) {
+        reference.input = place[reference.input];
+        ++exec.inputs[reference.input].references;
+    }
+    into.insert(into.end(), scan.references.begin(), scan.references.end());
+    exec.opaque += scan.opaque;
+    session.opaque += scan.opaque;
+}
+
+void release(Session& session, Exec& exec, const liveness::Reference& reference) {
+    Exec::Input& input = exec.inputs[reference.input];
+    if (--input.references == 0)
+        untrack(session, exec, input);
+}
+
+void read_missing_edges(Session& session, CUgraph graph) {
+    const auto found = session.templates.find(graph);
+    if (found == session.templates.end())
+        return;
+    for (Exec* const exec : found->second.without_edges) {
+        const std::size_t before = exec->snapshot.bytes();
+        exec->snapshot.read_edges(graph);
+        session.kept_bytes += exec->snapshot.bytes() - before;
+        execs_without_edges.fetch_sub(1, std::memory_order_relaxed);
+    }
+    found->second.without_edges.clear();
+}
+
+void forget_missing_edges(Session& session, Exec& exec) {
+    const auto found = session.templates.find(exec.origin);
+    if (found == session.templates.end())
+        return;
+    const auto gone = std::erase(found->second.without_edges, &exec);
+    execs_without_edges.fetch_sub(gone, std::memory_order_relaxed);
+}
+
+void instantiated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
+    guarded("instantiate", [&](Session& session) {
+        auto made = std::make_unique<Exec>();
+        Exec& exec = *made;
+        exec.handle = handle;
+        exec.origin = graph;
+        exec.instantiated = here(session, call);
+        const driver::RelaxedCapture relaxed;
+        const std::uint64_t frees_before = frees.load(std::memory_order_acquire);
+        exec.snapshot = graph::Snapshot::read(graph, session.functions);
+        liveness::Scan scan;
+        if (session.settings.check_inputs)
+            scan = liveness::scan(exec.snapshot, session.ever);
+        session.recording.open();
+        const bool wants_edges = session.settings.keep == config::Keep::data && session.recording.wanted();
+        const bool writes = session.settings.write_graphs && session.recording.wanted();
+        if (writes && wants_edges)
+            exec.snapshot.read_edges(graph);
+        if (session.settings.keep == config::Keep::off)
+            exec.snapshot.drop_data();
+
+        const std::lock_guard lock(session.mutex);
+        // The driver gives a handle out again only when its exec is gone, whatever way it went.
+        if (const auto old = session.execs.find(handle); old != session.execs.end())
+            retire(session, *old->second);
+        exec.number = ++session.graphs;
+        Template& from = template_of(session, graph);
+        exec.template_number = from.number;
+        exec.capture = from.capture;
+        exec.launches = session.table.insert(handle);
+        if (wants_edges && !exec.snapshot.edges_known()) {
+            from.without_edges.push_back(&exec);
+            execs_without_edges.fetch_add(1, std::memory_order_release);
+        }
+        take(session, exec, scan, exec.references);
+        check_deaths(exec, frees_before);
+        session.by_number.emplace(exec.number, &exec);
+        session.execs.insert_or_assign(handle, std::move(made));
+        keep_within(session, exec.snapshot.bytes());
+
+        if (!session.recording.wanted())
+            return;
+        report::Json keys{{"graph", exec.number}, {"template", exec.template_number}};
+        if (exec.capture != nullptr)
+            keys["capture"] = exec.capture->number;
+        keys["call"] = call;
+        keys["result"] = "CUDA_SUCCESS";
+        if (exec.instantiated.stack != 0)
+            keys["stack"] = exec.instantiated.stack;
+        keys["exec"] = hex(handle);
+        keys["nodes"] = node_counts(exec.snapshot);
+        keys["inputs"] = exec.inputs.size();
+        keys["opaque"] = exec.opaque;
+        session.recording.event("instantiate", std::move(keys));
+        if (session.settings.write_driver_dot)
+            write_driver_dot(session, exec, graph);
+        if (writes)
+            write_graph_file(session, exec);
+    });
+}
+
+void updated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
+    guarded("update", [&](Session& session) {
+        const driver::RelaxedCapture relaxed;
+        const std::uint64_t frees_before = frees.load(std::memory_order_acquire);
+        graph::Snapshot snapshot = graph::Snapshot::read(graph, session.functions);
+        liveness::Scan scan;
+        if (session.settings.check_inputs)
+            scan = liveness::scan(snapshot, session.ever);
+        const std::lock_guard lock(session.mutex);
+        const auto found = session.execs.find(handle);
+        if (found == session.execs.end())
+            return;
+        Exec& exec = *found->second;
+        // An update changes parameters, never the shape. Where the nodes come in the same order, edges and handles of
+        // the first template stay right; else edges are unknown: the driver takes 700 ns to tell one.
+        if (!snapshot.take_shape(exec.snapshot))
+            forget_missing_edges(session, exec);
+        if (session.settings.keep == config::Keep::off)
+            snapshot.drop_data();
+        const std::size_t before = exec.snapshot.bytes();
+        exec.snapshot = std::move(snapshot);
+        session.kept_bytes -= std::min(session.kept_bytes, before);
+        std::vector<liveness::Reference> references;
+        session.opaque -= exec.opaque;
+        exec.opaque = 0;
+        take(session, exec, scan, references);
+        for (const liveness::Reference& old : exec.references)
+            release(session, exec, old);
+        exec.references = std::move(references);
+        check_deaths(exec, frees_before);
+        keep_within(session, exec.snapshot.bytes());
+        note_update(session, exec, call, nullptr);
+    });
+}
+
+void note_update(Session& session, Exec& exec, const char* call, const std::uint32_t* node) {
+    ++exec.updates;
+    if (!session.recording.wanted() || !exec.update_calls.insert(call).second)
+        return;
+    report::Json keys{{"graph", exec.number}, {"call", call}, {"result", "CUDA_SUCCESS"}};
+    if (node != nullptr)
+        keys["node"] = *node;
+    session.recording.event("update", std::move(keys));
+}
+
+void retire(Session& session, Exec& exec) {
+    forget_missing_edges(session, exec);
+    const std::uint64_t replays = exec.launches->total();
+    session.retired_replays += replays;
+    if (exec.has_file && exec.replays_in_file != replays)
+        write_graph_file(session, exec);
+    for (const liveness::Reference& reference : exec.references)
+        release(session, exec, reference);
+    exec.references.clear();
+    session.by_number.erase(exec.number);
+    session.kept_bytes -= std::min(session.kept_bytes, exec.snapshot.bytes());
+    session.table.recycle(exec.launches);
+    if (session.recording.wanted())
+        session.recording.event(
+            "destroy", {{"what", "exec"}, {"graph", exec.number}, {"replays", replays}, {"updates", exec.updates}});
+}
+
+void* destroying(CUgraphExec handle) noexcept {
+    void* leaving = nullptr;
+    guarded("destroy", [&](Session& session) {
+        const std::lock_guard lock(session.mutex);
+        const auto found = session.execs.find(handle);
+        if (found == session.execs.end())
+            return;
+        (void)session.table.take(handle);
+        leaving = found->second.release();
+        session.execs.erase(found);
+    });
+    return leaving;
+}
+
+void destroyed(void* leaving, bool succeeded) noexcept {
+    if (leaving == nullptr)
+        return;
+    guarded("destroy", [&](Session& session) {
+        std::unique_ptr<Exec> exec(static_cast<Exec*>(leaving));
+        const std::lock_guard lock(session.mutex);
+        if (succeeded) {
+            retire(session, *exec);
+            return;
+        }
+        session.table.put_back(exec->handle, exec->launches);
+        session.execs.insert_or_assign(exec->handle, std::move(exec));
+    });
+}
+
+}  // namespace keepgraph::session

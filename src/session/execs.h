@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "session/state.h"
+
+// What the files about executable graphs share. Everything under the session's lock; may throw std::bad_alloc.
+namespace keepgraph::session {
+
+/// Takes what `scan` found into `exec`: its input numbers become places in exec.inputs, its references go to `into`.
+void take(Session& session, Exec& exec, liveness::Scan& scan, std::vector<liveness::Reference>& into);
+/// `exec` no longer holds `reference`.
+void release(Session& session, Exec& exec, const liveness::Reference& reference);
+/// `exec` is gone: counts, references, its place in the lists, the event.
+void retire(Session& session, Exec& exec);
+/// Counts an update; the first one by each call is recorded. `node` is null when it was a whole-graph update.
+void note_update(Session& session, Exec& exec, const char* call, const std::uint32_t* node);
+/// Reads the edges of every exec of the template that lacks them. The caller holds a RelaxedCapture.
+void read_missing_edges(Session& session, CUgraph graph);
+/// Nobody wants the edges of `exec` any more.
+void forget_missing_edges(Session& session, Exec& exec);
+
+}  // namespace keepgraph::session

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The launch: nothing when nothing is wrong, else the findings, before the driver sees it.
+#include <algorithm>
+#include <cstdlib>
+
+#include "config/settings.h"
+#include "log/log.h"
+#include "session/describe.h"
+#include "session/session.h"
+#include "session/state.h"
+#include "trace/describe.h"
+
+namespace keepgraph::session {
+namespace {
+
+constexpr std::size_t most_shown = 5;  // findings of one launch, references of one finding
+
+// All that is said of one finding, gathered under the lock and told without it.
+struct Finding {
+    unsigned number = 0;
+    unsigned graph = 0;
+    std::string exec;
+    std::uint64_t replay = 0;  // which launch of the exec it is, from 1
+    Tracked tracked;           // a copy: its execs are not looked at
+    std::vector<std::string> references;
+    CapturePtr capture;
+    Event instantiated;
+};
+
+void add(std::string& text, const std::string& line) {
+    text += text.empty() ? line : "\n" + line;
+}
+
+void add_stack(const Session& session, std::string& text, const Event& event) {
+    trace::NativeStack native;
+    trace::PythonStack python;
+    if (!session.stacks.find(event.stack, native, python)) {
+        add(text,
+            std::string("      stack ") + (event.stack_missing != nullptr ? event.stack_missing : "not recorded"));
+        return;
+    }
+    for (const auto& frame : python.frames)
+        add(text, "      python " + frame.file + ":" + std::to_string(frame.line) + " in " + frame.function);
+    if (!python.unavailable.empty())
+        add(text, "      " + python.unavailable);
+    if (event.stack_missing != nullptr)
+        add(text, std::string("      native stack ") + event.stack_missing);
+    for (std::uint32_t i = 0; i < native.count; ++i)
+        add(text, "      #" + std::to_string(i) + " " + trace::describe_return_address(native.frames[i]));
+}
+
+void add_event(const Session& session, std::string& text, const char* title, const Event& event) {
+    add(text, std::string("    ") + title + " " + event.call +
+                  (event.runtime_call != nullptr ? std::string(" in ") + event.runtime_call : "") + ", thread " +
+                  std::to_string(event.thread) + " \"" + event.thread_name + "\"");
+    add_stack(session, text, event);
+}
+
+std::string text_of(const Session& session, const Finding& finding) {
+    std::string text;
+    const Tracked& tracked = finding.tracked;
+    add(text, "finding " + std::to_string(finding.number) + ": graph " + std::to_string(finding.graph) +
+                  " is about to use " + to_text(tracked.allocation) + ", which was " +
+                  (tracked.has_younger ? "freed and allocated again" : "freed") + " [" +
+                  config::to_string(session.settings.on_finding) + "]");
+    add(text, "    exec " + finding.exec + ", launch " + std::to_string(finding.replay));
+    for (std::size_t i = 0; i < std::min(finding.references.size(), most_shown); ++i)
+        add(text, "    " + finding.references[i]);
+    if (finding.references.size() > most_shown)
+        add(text, "    and " + std::to_string(finding.references.size() - most_shown) + " more");
+    add_event(session, text, "freed by", tracked.death);
+    if (tracked.has_younger) {
+        add(text, "    the address now belongs to " + to_text(tracked.younger));
+        add_event(session, text, "allocated by", tracked.younger_birth);
+    }
+    if (tracked.has_birth)
+        add_event(session, text, "first allocated by", tracked.birth);
+    else
+        add(text, "    where it was allocated is not recorded (KEEPGRAPH_STACKS=all)");
+    if (finding.capture != nullptr)
+        add_event(session, text, "captured by", finding.capture->began);
+    else
+        add(text, "    built by hand, not captured");
+    add_event(session, text, "instantiated by", finding.instantiated);
+    return text;
+}
+
+report::Json json_of(const Session& session, const Exec& exec, const Finding& finding, const Event& launch,
+                     config::Grade grade, const std::vector<const liveness::Reference*>& references) {
+    const Tracked& tracked = finding.tracked;
+    report::Json keys{{"finding", finding.number},
+                      {"graph", finding.graph},
+                      {"kind", tracked.has_younger ? "recycled" : "freed"},
+                      {"grade", config::to_string(grade)},
+                      {"action", config::to_string(session.settings.on_finding)},
+                      {"exec", finding.exec},
+                      {"allocation", to_json(tracked)}};
+    if (tracked.death.time > 0)
+        keys["death"] = to_json(tracked.death);
+    else
+        keys["death_unknown"] = tracked.death.stack_missing != nullptr ? tracked.death.stack_missing : "not seen";
+    if (tracked.has_younger) {
+        keys["younger"] = to_json(tracked.younger_birth);
+        keys["younger"]["allocation"] = to_json(tracked.younger);
+    }
+    report::Json list = report::Json::array();
+    for (const liveness::Reference* const reference : references)
+        list.push_back(to_json(exec, *reference));
+    keys["references"] = list;
+    if (finding.capture != nullptr) {
+        keys["capture"] = finding.capture->number;
+        if (finding.capture->began.stack != 0)
+            keys["capture_stack"] = finding.capture->began.stack;
+    }
+    if (finding.instantiated.stack != 0)
+        keys["instantiate_stack"] = finding.instantiated.stack;
+    if (launch.stack != 0)
+        keys["launch_stack"] = launch.stack;
+    keys["replay"] = finding.replay;
+    return keys;
+}
+
+struct Verdict {
+    bool known = false;    // the exec is one of ours
+    bool wrong = false;    // dead memory, at or above the threshold, reported now or earlier
+    std::size_t more = 0;  // findings of this launch beyond the first five
+    std::vector<Finding> shown;
+};
+
+// Under the lock.
+Verdict examine(Session& session, Exec& exec, const Event& launch) {
+    Verdict verdict;
+    verdict.known = true;
+    std::vector<std::vector<const liveness::Reference*>> dead(exec.inputs.size());
+    for (const liveness::Reference& reference : exec.references)
+        if (exec.inputs[reference.input].tracked->dead && !is_disabled(exec.snapshot, reference) &&
+            liveness::grade_now(exec.snapshot, reference) >= session.settings.threshold)
+            dead[reference.input].push_back(&reference);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < dead.size(); ++i) {
+        if (dead[i].empty())
+            continue;
+        verdict.wrong = true;
+        const Tracked& tracked = *exec.inputs[i].tracked;
+        if (!exec.reported.insert(tracked.allocation.id).second)
+            continue;
+        Finding finding;
+        finding.number = ++session.findings;
+        finding.graph = exec.number;
+        finding.exec = hex(exec.handle);
+        finding.replay = exec.launches->total() + 1;
+        finding.tracked = tracked;
+        finding.capture = exec.capture;
+        finding.instantiated = exec.instantiated;
+        config::Grade grade = config::Grade::possible;
+        for (const liveness::Reference* const reference : dead[i]) {
+            grade = std::max(grade, liveness::grade_now(exec.snapshot, *reference));
+            finding.references.push_back(to_text(exec.snapshot, *reference) + " = " + hex(reference->address) + ", " +
+                                         config::to_string(liveness::grade_now(exec.snapshot, *reference)));
+        }
+        if (session.recording.wanted()) {
+            session.recording.open();
+            report::Json keys = json_of(session, exec, finding, launch, grade, dead[i]);
+            exec.findings.push_back(keys);
+            session.recording.event("finding", std::move(keys));
+        }
+        if (++count <= most_shown)
+            verdict.shown.push_back(std::move(finding));
+        else
+            ++verdict.more;
+    }
+    if (count > 0 && session.settings.write_findings)
+        write_graph_file(session, exec);
+    return verdict;
+}
+
+bool examine_launch(const char* call, CUgraphExec handle, bool& counted) noexcept {
+    bool refuse = false;
+    bool abort = false;
+    guarded("launch", [&](Session& session) {
+        LaunchRecord* record = nullptr;
+        {
+            const std::lock_guard lock(session.mutex);
+            if (const auto found = session.execs.find(handle); found != session.execs.end())
+                record = found->second->launches;
+        }
+        if (record == nullptr || !record->attention.load(std::memory_order_acquire)) {
+            if (record != nullptr) {
+                LaunchTable::count(*record);
+                counted = true;
+            }
+            return;
+        }
+        const Event launch = here(session, call);
+        Verdict verdict;
+        {
+            const std::lock_guard lock(session.mutex);
+            const auto found = session.execs.find(handle);
+            if (found == session.execs.end())
+                return;
+            verdict = examine(session, *found->second, launch);
+            refuse = verdict.wrong && session.settings.on_finding == config::OnFinding::refuse;
+            abort = verdict.wrong && session.settings.on_finding == config::OnFinding::abort;
+            // With warn everything was said. A slot's grade only falls and new deaths set it again.
+            if (session.settings.on_finding == config::OnFinding::warn || !verdict.wrong)
+                record->attention.store(false, std::memory_order_release);
+            if (!refuse && !abort) {
+                LaunchTable::count(*record);
+                counted = true;
+            }
+        }
+        for (const Finding& finding : verdict.shown)
+            log::line(text_of(session, finding));
+        if (verdict.more > 0)
+            log::line("and " + std::to_string(verdict.more) + " more findings of graph " +
+                      std::to_string(verdict.shown.back().graph) + " at this launch");
+    });
+    if (abort)
+        std::abort();
+    return !refuse;
+}
+
+}  // namespace
+
+bool may_launch(const char* call, CUgraphExec handle) noexcept {
+    Session* const session = current();
+    if (session == nullptr)
+        return true;
+    LaunchRecord* const record = session->table.find(handle);
+    if (record != nullptr && !record->attention.load(std::memory_order_acquire)) {
+        LaunchTable::count(*record);
+        return true;
+    }
+    bool counted = false;
+    const bool may = examine_launch(call, handle, counted);
+    if (may && !counted)
+        unknown_launches.fetch_add(1, std::memory_order_relaxed);
+    return may;
+}
+
+}  // namespace keepgraph::session

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When the session begins and ends, and what all of its files use.
+#include <pthread.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "config/settings.h"
+#include "driver/api.h"
+#include "liveness/partial_arrays.h"
+#include "log/log.h"
+#include "session/annotation.h"
+#include "session/session.h"
+#include "session/state.h"
+#include "trace/describe.h"
+#include "trace/native_stack.h"
+#include "trace/python_stack.h"
+#include "trace/quiet_scope.h"
+#include "trace/stack_room.h"
+
+extern char** environ;
+
+namespace keepgraph::session {
+
+std::atomic<std::uint64_t> unknown_launches{0};
+std::atomic<std::uint64_t> frees{0};
+std::atomic<std::size_t> execs_without_edges{0};
+std::atomic<std::size_t> dead_addresses{0};
+std::atomic<bool> record_all_allocations{false};
+
+namespace {
+
+std::atomic<Session*> the_session{nullptr};
+
+void lost(const char* what) noexcept {
+    static std::atomic<bool> said{false};
+    try {
+        log::once(said, std::string("out of memory in ") + what + ": some graphs are not checked");
+    } catch (...) {  // not even that
+    }
+}
+
+void in_child() noexcept {
+    the_session.store(nullptr, std::memory_order_release);
+}
+
+}  // namespace
+
+Session* current() noexcept {
+    return the_session.load(std::memory_order_acquire);
+}
+
+void guarded_call(const char* what, void (*work)(Session&, void*), void* context) noexcept {
+    Session* const session = current();
+    if (session == nullptr)
+        return;
+    struct Call {
+        const char* what;
+        void (*work)(Session&, void*);
+        void* context;
+        Session* session;
+    } call{what, work, context, session};
+    const trace::QuietScope quiet;
+    const bool ran = trace::run_with_room(
+        [](void* opaque) {
+            auto& run = *static_cast<Call*>(opaque);
+            try {
+                run.work(*run.session, run.context);
+            } catch (...) {
+                lost(run.what);
+            }
+        },
+        &call);
+    if (!ran)
+        lost(what);
+}
+
+Event here(Session& session, const char* call) {
+    Event event;
+    event.call = call;
+    event.runtime_call = runtime_call;
+    event.time = std::chrono::duration<double>(std::chrono::steady_clock::now() - session.began).count();
+    event.thread = trace::thread_id();
+    event.thread_name = trace::thread_name();
+    if (session.settings.stacks == config::Stacks::none) {
+        event.stack_missing = "not recorded (KEEPGRAPH_STACKS=none)";
+        return event;
+    }
+    trace::NativeStack native;
+    if (trace::on_side_stack())
+        native.count = 0;
+    else
+        trace::capture_native(native);
+    const trace::PythonStack python = trace::capture_python();
+    if (native.count == 0 && python.frames.empty()) {
+        event.stack_missing = trace::on_side_stack() ? "not recorded (the thread's own stack has no room for it)"
+                                                     : "not recorded (no unwind tables)";
+        return event;
+    }
+    const auto interned = session.stacks.intern(native, python);
+    event.stack = interned.id;
+    if (interned.id == 0)
+        event.stack_missing = "not recorded (too many different stacks)";
+    if (interned.is_new)
+        session.recording.stack(interned.id, native, python);
+    return event;
+}
+
+namespace {
+
+void begin() noexcept {
+    try {
+        auto session = std::make_unique<Session>();
+        std::vector<config::Problem> problems;
+        session->settings = config::parse([](const char* name) { return std::getenv(name); }, problems);
+        config::find_unknown(environ, problems);
+        log::set_level(session->settings.log);
+        for (const auto& problem : problems)
+            log::line(config::to_text(problem));
+        if (!session->settings.check_inputs && session->settings.out.empty())
+            return;
+        session->recording.configure(session->settings, session->began);
+        record_all_allocations.store(session->settings.stacks == config::Stacks::all, std::memory_order_relaxed);
+        liveness::add_partial_arrays(session->settings.partial_arrays);
+        // A forked child inherits locks in any state and a context it cannot use: it is not observed.
+        pthread_atfork(nullptr, nullptr, in_child);
+        (void)::at_quick_exit([] { finish(); });  // quick_exit runs no library destructor
+        if (session->settings.coverage)
+            session->recording.open();
+        the_session.store(session.release(), std::memory_order_release);
+    } catch (...) {
+        lost("start");
+    }
+}
+
+}  // namespace
+
+void start() noexcept {
+    // Threads that initialise CUDA at the same time wait: none may launch a graph before the session counts.
+    static std::once_flag once;
+    std::call_once(once, begin);
+}
+
+void code_unloaded() noexcept {
+    guarded("unload", [](Session& session) { session.functions.forget(); });
+}
+
+void finish() noexcept {
+    guarded("summary", [](Session& session) {
+        const std::lock_guard lock(session.mutex);
+        if (session.finished)
+            return;
+        session.finished = true;
+        if (session.settings.coverage)
+            record_coverage(session);
+        if (session.graphs == 0)
+            return;
+        std::uint64_t replays = session.retired_replays + unknown_launches.load();
+        for (const auto& [number, exec] : session.by_number) {
+            const std::uint64_t total = exec->launches->total();
+            replays += total;
+            if (exec->has_file && exec->replays_in_file != total)
+                write_graph_file(session, *exec);
+        }
+        const auto count = [](auto n, const char* word) {
+            return std::to_string(n) + " " + word + (n == 1 ? "" : "s");
+        };
+        std::string why;
+        if (session.opaque > 0)
+            why = "nodes whose memory cannot be read";
+        report::Json keys{
+            {"graphs", session.graphs}, {"replays", replays}, {"inputs", session.inputs}, {"opaque", session.opaque}};
+        if (!why.empty())
+            keys["opaque_reason"] = why;
+        keys["findings"] = session.findings;
+        session.recording.event("summary", std::move(keys));
+        const std::string folder = session.recording.folder();
+        if (!session.settings.quiet)
+            log::line(count(session.graphs, "graph") + ", " + count(replays, "replay") + "; " +
+                      count(session.inputs, "input") + " checked, " + std::to_string(session.opaque) + " opaque" +
+                      (why.empty() ? "" : " (" + why + ")") + "; " + count(session.findings, "finding") +
+                      (folder.empty() ? "" : "; " + folder));
+    });
+}
+
+}  // namespace keepgraph::session

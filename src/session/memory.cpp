@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Births and deaths of memory that graphs refer to.
+#include <algorithm>
+
+#include "driver/api.h"
+#include "session/describe.h"
+#include "session/session.h"
+#include "session/state.h"
+
+namespace keepgraph::session {
+namespace {
+
+// Frees are looked up under the lock only when this says that the base may be referred to. Flags are never cleared: an
+// allocation that stops being tracked costs later frees of its base one look-up, which is cheaper than exact counting.
+constexpr std::size_t filter_bits = 16;
+std::atomic<bool> filter[1u << filter_bits];
+std::atomic<bool>& filter_slot(std::uintptr_t base) noexcept {
+    return filter[(base * 0x9e3779b97f4a7c15ull) >> (64 - filter_bits)];
+}
+// cuMemUnmap names a range, so the filter by base cannot be asked.
+std::atomic<std::size_t> tracked_alive{0};
+
+struct Dying {
+    std::vector<TrackedPtr> all;
+    Event event;
+};
+
+void forget_dead(Session& session, const TrackedPtr& tracked) {
+    const auto at = session.dead.find(tracked->allocation.base);
+    if (at != session.dead.end() && at->second == tracked) {
+        session.dead.erase(at);
+        dead_addresses.store(session.dead.size(), std::memory_order_release);
+    }
+}
+
+void die(Session& session, const TrackedPtr& tracked, const Event& death) {
+    tracked->dead = true;
+    tracked->death = death;
+    const auto at = session.alive.find(tracked->allocation.base);
+    if (at != session.alive.end() && at->second == tracked)
+        session.alive.erase(at);
+    tracked_alive.store(session.alive.size(), std::memory_order_release);
+    session.dead[tracked->allocation.base] = tracked;
+    dead_addresses.store(session.dead.size(), std::memory_order_release);
+    for (Exec* const exec : tracked->execs)
+        exec->launches->attention.store(true, std::memory_order_release);
+    report::Json keys{{"allocation", to_json(*tracked)}};
+    keys.update(who(death));
+    session.recording.event("death", std::move(keys));
+}
+
+}  // namespace
+
+TrackedPtr track(Session& session, const memory::Allocation& found) {
+    TrackedPtr& slot = session.alive[found.base];
+    if (slot == nullptr || slot->allocation.id != found.id) {
+        // Another id at a known base: the older one died without a call that we saw.
+        const TrackedPtr older = slot;
+        slot = std::make_shared<Tracked>();
+        slot->allocation = found;
+        if (const auto birth = session.allocations.find(found.base);
+            birth != session.allocations.end() && birth->second.id == found.id) {
+            slot->has_birth = true;
+            slot->birth = birth->second.event;
+        }
+        if (older != nullptr) {
+            older->dead = true;
+            older->death.call = "an unseen call";
+            older->death.stack_missing = "not recorded (the call did not pass keepgraph)";
+            older->has_younger = true;
+            older->younger = found;
+            older->younger_birth = slot->birth;
+            for (Exec* const exec : older->execs)
+                exec->launches->attention.store(true, std::memory_order_release);
+        }
+        tracked_alive.store(session.alive.size(), std::memory_order_release);
+    }
+    filter_slot(found.base).store(true, std::memory_order_release);
+    return slot;
+}
+
+void untrack(Session& session, Exec& exec, Exec::Input& input) {
+    const TrackedPtr tracked = std::move(input.tracked);
+    input.tracked = nullptr;
+    std::erase(tracked->execs, &exec);
+    if (!tracked->execs.empty())
+        return;
+    // Nobody refers to it any more: a long run with many graphs stays flat.
+    const auto at = session.alive.find(tracked->allocation.base);
+    if (at != session.alive.end() && at->second == tracked)
+        session.alive.erase(at);
+    tracked_alive.store(session.alive.size(), std::memory_order_release);
+    forget_dead(session, tracked);
+}
+
+void* freeing_range(const char* call, std::uintptr_t base, std::size_t size) noexcept {
+    frees.fetch_add(1, std::memory_order_release);
+    if (tracked_alive.load(std::memory_order_acquire) == 0)
+        return nullptr;
+    Dying* dying = nullptr;
+    guarded("free", [&](Session& session) {
+        std::vector<TrackedPtr> all;
+        {
+            const std::lock_guard lock(session.mutex);
+            for (auto at = session.alive.lower_bound(base); at != session.alive.end() && at->first - base < size; ++at)
+                all.push_back(at->second);
+        }
+        if (!all.empty())
+            dying = new Dying{std::move(all), here(session, call)};
+    });
+    return dying;
+}
+
+void* freeing(const char* call, std::uintptr_t base) noexcept {
+    if (!filter_slot(base).load(std::memory_order_acquire)) {
+        frees.fetch_add(1, std::memory_order_release);
+        return nullptr;
+    }
+    return freeing_range(call, base, 1);
+}
+
+void freed(void* opaque) noexcept {
+    if (opaque == nullptr)
+        return;
+    guarded("free", [&](Session& session) {
+        const std::unique_ptr<Dying> dying(static_cast<Dying*>(opaque));
+        const driver::RelaxedCapture relaxed;
+        const std::lock_guard lock(session.mutex);
+        for (const auto& tracked : dying->all)
+            if (!tracked->dead && memory::buffer_id(tracked->allocation.base) != tracked->allocation.id)
+                die(session, tracked, dying->event);
+    });
+}
+
+void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
+    const bool all = record_all_allocations.load(std::memory_order_relaxed);
+    if (dead_addresses.load(std::memory_order_acquire) == 0 && !all)
+        return;
+    guarded("allocation", [&](Session& session) {
+        // The addresses of dead memory do not overlap: each was alive when the one before it had a younger owner.
+        std::vector<TrackedPtr> covered;
+        const auto look = [&] {
+            auto at = session.dead.upper_bound(base);
+            if (at != session.dead.begin() && std::prev(at)->second->allocation.end() > base)
+                --at;
+            for (; at != session.dead.end() && at->first < base + size; ++at)
+                covered.push_back(at->second);
+        };
+        {
+            const std::lock_guard lock(session.mutex);
+            look();
+        }
+        if (covered.empty() && !all)
+            return;
+        const Event event = here(session, call);
+        const driver::RelaxedCapture relaxed;
+        memory::Allocation younger;
+        if (!memory::identify(base, younger))
+            return;
+        const std::lock_guard lock(session.mutex);
+        if (all)
+            session.allocations.insert_or_assign(base, Session::Birth{younger.id, event});
+        if (covered.empty())
+            return;
+        for (const TrackedPtr& tracked : covered) {
+            if (tracked->has_younger)
+                continue;
+            tracked->has_younger = true;
+            tracked->younger = younger;
+            tracked->younger_birth = event;
+            forget_dead(session, tracked);
+        }
+        report::Json keys{{"allocation", to_json(younger)}};
+        keys.update(who(event));
+        session.recording.event("birth", std::move(keys));
+    });
+}
+
+}  // namespace keepgraph::session

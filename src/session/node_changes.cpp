@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Single nodes of an executable graph that are given new parameters or switched off.
+#include <algorithm>
+
+#include "driver/api.h"
+#include "session/execs.h"
+#include "session/session.h"
+
+namespace keepgraph::session {
+namespace {
+
+// References are sorted by body and node. Those of one node of the graph itself and of the bodies below it are
+// replaced.
+void replace_references(Session& session, Exec& exec, std::uint32_t node) {
+    const auto& bodies = exec.snapshot.bodies();
+    std::vector<bool> below(bodies.size(), false);
+    for (std::size_t i = 1; i < bodies.size(); ++i)
+        below[i] = below[bodies[i].parent] || (bodies[i].parent == 0 && bodies[i].node == node);
+    const auto goes = [&](const liveness::Reference& reference) {
+        return reference.body == 0 ? reference.node == node : reference.body >= below.size() || below[reference.body];
+    };
+    liveness::Scan scan;
+    if (session.settings.check_inputs)
+        scan = liveness::scan_node(exec.snapshot, node, session.ever);
+    std::vector<liveness::Reference> found;
+    take(session, exec, scan, found);
+    for (const liveness::Reference& reference : exec.references)
+        if (goes(reference))
+            release(session, exec, reference);
+    std::erase_if(exec.references, goes);
+    const auto less = [](const liveness::Reference& a, const liveness::Reference& b) {
+        return a.body != b.body ? a.body < b.body : a.node < b.node;
+    };
+    const auto middle = static_cast<std::ptrdiff_t>(exec.references.size());
+    exec.references.insert(exec.references.end(), found.begin(), found.end());
+    std::inplace_merge(exec.references.begin(), exec.references.begin() + middle, exec.references.end(), less);
+}
+
+// Finds the node, lets `change` tell the snapshot, and looks at what the node refers to now.
+template <class Change>
+void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change change) noexcept {
+    guarded("node change", [&](Session& session) {
+        const driver::RelaxedCapture relaxed;
+        const std::lock_guard lock(session.mutex);
+        const auto found = session.execs.find(handle);
+        std::uint32_t index = 0;
+        if (found == session.execs.end())
+            return;
+        Exec& exec = *found->second;
+        if (!exec.snapshot.find(node, index))
+            return;
+        const std::size_t before = exec.snapshot.bytes();
+        if (!change(session, exec, index))
+            exec.snapshot.set_unreadable(index);
+        replace_references(session, exec, index);
+        if (exec.snapshot.data_dropped())
+            exec.snapshot.drop_data();
+        session.kept_bytes += exec.snapshot.bytes() - before;
+        for (const Exec::Input& input : exec.inputs)
+            if (input.references > 0 && input.tracked->dead)
+                exec.launches->attention.store(true, std::memory_order_release);
+        note_update(session, exec, call, &index);
+    });
+}
+
+CUDA_KERNEL_NODE_PARAMS as_v2(const CUDA_KERNEL_NODE_PARAMS_v3& params) {
+    CUDA_KERNEL_NODE_PARAMS result{};
+    result.func = params.func;
+    result.gridDimX = params.gridDimX;
+    result.gridDimY = params.gridDimY;
+    result.gridDimZ = params.gridDimZ;
+    result.blockDimX = params.blockDimX;
+    result.blockDimY = params.blockDimY;
+    result.blockDimZ = params.blockDimZ;
+    result.sharedMemBytes = params.sharedMemBytes;
+    result.kernelParams = params.kernelParams;
+    result.extra = params.extra;
+    result.kern = params.kern;
+    result.ctx = params.ctx;
+    return result;
+}
+
+}  // namespace
+
+void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& params) noexcept {
+    change_node(call, exec, node, [&](Session& session, Exec& changed, std::uint32_t index) {
+        return changed.snapshot.set_kernel(index, params, session.functions);
+    });
+}
+
+void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D& params) noexcept {
+    change_node(call, exec, node,
+                [&](Session&, Exec& changed, std::uint32_t index) { return changed.snapshot.set_copy(index, params); });
+}
+
+void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS& params) noexcept {
+    change_node(call, exec, node, [&](Session&, Exec& changed, std::uint32_t index) {
+        return changed.snapshot.set_memset(index, params);
+    });
+}
+
+void node_set(const char* call, CUgraphExec exec, CUgraphNode node, CUgraph child) noexcept {
+    change_node(call, exec, node, [&](Session& session, Exec& changed, std::uint32_t index) {
+        return changed.snapshot.set_child(index, child, session.functions);
+    });
+}
+
+void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams& params) noexcept {
+    switch (params.type) {
+        case CU_GRAPH_NODE_TYPE_KERNEL:
+            return node_set(call, exec, node, as_v2(params.kernel));
+        case CU_GRAPH_NODE_TYPE_MEMCPY:
+            return node_set(call, exec, node, params.memcpy.copyParams);
+        case CU_GRAPH_NODE_TYPE_MEMSET: {
+            const auto& from = params.memset;
+            return node_set(
+                call, exec, node,
+                CUDA_MEMSET_NODE_PARAMS{from.dst, from.pitch, from.value, from.elementSize, from.width, from.height});
+        }
+        case CU_GRAPH_NODE_TYPE_GRAPH:
+            return node_set(call, exec, node, params.graph.graph);
+        case CU_GRAPH_NODE_TYPE_HOST:
+            return change_node(call, exec, node, [&](Session&, Exec& changed, std::uint32_t index) {
+                return changed.snapshot.set_host(index, {params.host.fn, params.host.userData});
+            });
+        case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+            return change_node(call, exec, node, [&](Session&, Exec& changed, std::uint32_t index) {
+                return changed.snapshot.set_event(index, params.type == CU_GRAPH_NODE_TYPE_WAIT_EVENT
+                                                             ? params.eventWait.event
+                                                             : params.eventRecord.event);
+            });
+        default:  // nothing of these types is looked into anyway
+            return change_node(call, exec, node, [](Session&, Exec&, std::uint32_t) { return false; });
+    }
+}
+
+void node_enabled(const char* call, CUgraphExec exec, CUgraphNode node, bool enabled) noexcept {
+    change_node(call, exec, node, [&](Session&, Exec& changed, std::uint32_t index) {
+        changed.snapshot.set_enabled(index, enabled);
+        return changed.snapshot.bodies()[0].nodes[index].readable;
+    });
+}
+
+}  // namespace keepgraph::session

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The state of one process, shared by the files of this folder. Everything below Session::mutex is guarded by it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "config/settings.h"
+#include "driver/cuda_types.h"
+#include "graph/snapshot.h"
+#include "liveness/scan.h"
+#include "memory/ranges.h"
+#include "session/event.h"
+#include "session/launch_table.h"
+#include "session/recording.h"
+#include "trace/stack_table.h"
+
+namespace keepgraph::session {
+
+struct Exec;
+
+/// An allocation that at least one exec refers to. Shared by the execs, the maps by address, and what is being freed.
+struct Tracked {
+    memory::Allocation allocation;
+    bool has_birth = false;  ///< STACKS=all: where it was allocated
+    Event birth;
+    bool dead = false;
+    Event death;
+    bool has_younger = false;  ///< its address was given out again
+    memory::Allocation younger;
+    Event younger_birth;
+    std::vector<Exec*> execs;  ///< that refer to it
+};
+using TrackedPtr = std::shared_ptr<Tracked>;
+
+/// From BeginCapture to EndCapture of one sequence.
+struct Capture {
+    unsigned number = 0;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    Event began;
+};
+using CapturePtr = std::shared_ptr<const Capture>;
+
+/// A CUgraph that was captured or instantiated, while its handle lives.
+struct Template {
+    unsigned number = 0;
+    CapturePtr capture;                ///< null: built by hand
+    std::vector<Exec*> without_edges;  ///< execs made from it whose edges were not read yet
+};
+
+/// A CUgraphExec. Handles are used again, so everything is known by `number`.
+struct Exec {
+    struct Input {
+        TrackedPtr tracked;
+        unsigned references = 0;  ///< 0: this place is free
+    };
+    unsigned number = 0;
+    unsigned template_number = 0;
+    CUgraphExec handle = nullptr;
+    CUgraph origin = nullptr;  ///< the template; only a key, it may be gone
+    CapturePtr capture;
+    Event instantiated;
+    graph::Snapshot snapshot;
+    std::vector<liveness::Reference> references;  ///< sorted by body and node; Reference::input counts in `inputs`
+    std::vector<Input> inputs;
+    std::uint32_t opaque = 0;  ///< nodes that could not be looked into
+    LaunchRecord* launches = nullptr;
+    unsigned long updates = 0;
+    std::set<std::string> update_calls;  ///< whose first update was recorded
+    std::set<std::uint64_t> reported;    ///< allocations with a finding
+    std::vector<report::Json> findings;  ///< for the graph's file
+    bool has_file = false;               ///< graph-<n>.json was written
+    std::uint64_t replays_in_file = 0;
+};
+
+/// A stream that captures. The per-thread stream has one handle in all threads, so the thread belongs to the key.
+struct CaptureKey {
+    CUstream stream = nullptr;
+    long thread = 0;
+    auto operator<=>(const CaptureKey&) const = default;
+};
+
+struct Session {
+    config::Settings settings;
+    const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+    trace::StackTable stacks;
+    graph::Functions functions;
+    memory::Ranges ever;
+    Recording recording;
+
+    std::mutex mutex;
+    std::map<CaptureKey, CapturePtr> captures;
+    std::unordered_map<CUgraph, Template> templates;
+    std::unordered_map<CUgraphExec, std::unique_ptr<Exec>> execs;
+    std::map<unsigned, Exec*> by_number;  ///< oldest first, for KEEP's max
+    LaunchTable table;
+    std::map<std::uintptr_t, TrackedPtr> alive;  ///< referenced and alive, by base
+    std::map<std::uintptr_t, TrackedPtr> dead;   ///< referenced, dead, address not seen again, by base
+    struct Birth {
+        std::uint64_t id = 0;  ///< BUFFER_ID: entries are not taken out when memory is freed
+        Event event;
+    };
+    std::unordered_map<std::uintptr_t, Birth> allocations;  ///< STACKS=all: by base
+    std::size_t kept_bytes = 0;
+    bool said_dropped = false;
+    unsigned captures_begun = 0;
+    unsigned templates_seen = 0;
+    unsigned graphs = 0;
+    unsigned findings = 0;
+    std::size_t inputs = 0;  ///< distinct allocations per exec, summed over execs
+    std::size_t opaque = 0;
+    std::uint64_t retired_replays = 0;  ///< of execs that are gone
+    bool finished = false;
+};
+
+/// Launches of handles that no exec is known of.
+extern std::atomic<std::uint64_t> unknown_launches;
+/// Frees so far, to see whether one happened during a scan.
+extern std::atomic<std::uint64_t> frees;
+/// Execs whose edges are wanted and not read; entries of Session::dead. Read without the lock to leave early.
+extern std::atomic<std::size_t> execs_without_edges;
+extern std::atomic<std::size_t> dead_addresses;
+/// STACKS=all
+extern std::atomic<bool> record_all_allocations;
+
+/// The session, null before start(), in a forked child, and when everything is switched off.
+Session* current() noexcept;
+
+/// Runs `work(session)` with room on the stack; whatever it throws is said once and left: book-keeping must not cost
+/// the program anything but memory. errno stays.
+void guarded_call(const char* what, void (*work)(Session&, void*), void* context) noexcept;
+template <class Work>
+void guarded(const char* what, Work work) noexcept {
+    guarded_call(
+        what, [](Session& session, void* context) { (*static_cast<Work*>(context))(session); }, &work);
+}
+
+/// The event of the calling thread, now, with its stack. Never under the lock: it asks the loader.
+Event here(Session& session, const char* call);
+
+// graph_file.cpp
+/// Writes or rewrites graph-<n>.json. Under the lock.
+void write_graph_file(Session& session, Exec& exec);
+
+// lookups.cpp
+void record_coverage(Session& session);
+
+// memory.cpp
+/// The allocation of `found` as the session tracks it. Under the lock.
+TrackedPtr track(Session& session, const memory::Allocation& found);
+/// `exec` refers no more to what `input` names. Under the lock.
+void untrack(Session& session, Exec& exec, Exec::Input& input);
+
+}  // namespace keepgraph::session
