@@ -91,7 +91,7 @@ int take_object(dl_phdr_info* info, std::size_t size, void* data) {
     module.name_offset = snapshot.name_bytes;
     snapshot.name_bytes += module.name_length;
     if (snapshot.name_bytes <= snapshot.names.size()) {
-        std::copy(name, name + module.name_length, snapshot.names.begin() + module.name_offset);
+        std::copy_n(name, module.name_length, snapshot.names.data() + module.name_offset);
     }
     if (snapshot.module_count < snapshot.modules.size()) {
         module.build_id_size = read_build_id(*info, module.build_id);
@@ -135,7 +135,7 @@ std::string path_of(const std::string& name) {
 std::string hex(const unsigned char* bytes, unsigned size) {
     constexpr char digits[] = "0123456789abcdef";
     std::string text;
-    text.reserve(size * 2);
+    text.reserve(std::size_t{size} * 2);
     for (unsigned i = 0; i < size; ++i) {
         text += digits[bytes[i] >> 4];
         text += digits[bytes[i] & 15];

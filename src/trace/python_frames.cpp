@@ -15,9 +15,10 @@ namespace {
 // and tables, then the contents. A guarded read costs a system call, and this way a stack of any depth takes about a
 // dozen instead of eleven per frame (20 frames: 20 us instead of 1 ms where a system call costs 1 us).
 
-constexpr std::int64_t longest_text = 4096;               // characters; a file name can have that many, more is garbage
-constexpr std::int64_t longest_line_table = 1 << 20;      // bytes; generated code does reach tens of kilobytes
-constexpr std::size_t max_links = 4 * max_python_frames;  // entry frames are followed but not counted as frames
+constexpr std::int64_t longest_text = 4096;           // characters; a file name can have that many, more is garbage
+constexpr std::int64_t longest_line_table = 1 << 20;  // bytes; generated code does reach tens of kilobytes
+constexpr std::size_t max_links =
+    std::size_t{4} * max_python_frames;  // entry frames are followed but not counted as frames
 constexpr std::size_t page = 4096;
 
 constexpr const char* unknown_layout = "the interpreter's frames have an unknown layout";

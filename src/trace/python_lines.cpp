@@ -59,7 +59,7 @@ unsigned line_from_locations(std::span<const unsigned char> table, int first_lin
     for (std::size_t i = 0; i < table.size();) {
         // First byte of an entry: bit 7, four bits of form, three bits of length (in two-byte units, minus one).
         const unsigned form = (table[i] >> 3) & 15;
-        end += ((table[i] & 7) + 1) * 2;
+        end += std::int64_t{(table[i] & 7) + 1} * 2;
         std::size_t at = i + 1;
         bool no_line = false;
         if (form == 15) {

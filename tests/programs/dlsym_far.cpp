@@ -7,4 +7,7 @@ __attribute__((visibility("default"))) int cuSomethingElse() {
 __attribute__((visibility("default"))) int cudnnCreate() {
     return 2;
 }
+__attribute__((visibility("default"))) int far_anchor() {
+    return 3;
+}
 }

@@ -23,6 +23,8 @@ int ask_far(const char* name) {
 
 extern "C" {
 
+int far_anchor();
+
 __attribute__((visibility("default"))) int cuSomethingElse() {
     return ask_far("cuSomethingElse");
 }
@@ -30,8 +32,11 @@ __attribute__((visibility("default"))) int cudnnCreate() {
     return ask_far("cudnnCreate");
 }
 
-// Nothing follows this library in its own scope that has the name: null is right, its own address is wrong.
+// The far library follows in this one's scope, and in no other: null (another caller's scope) and its own address are
+// wrong.
 __attribute__((visibility("default"))) int ask_next() {
+    if (far_anchor() != 3)  // the reference without which the linker drops the far library
+        return 13;
     void* found = dlsym(RTLD_NEXT, "cudnnCreate");
     return found == nullptr ? 10 : found == reinterpret_cast<void*>(&cudnnCreate) ? 11 : 12;
 }
