@@ -23,7 +23,8 @@ TEST_P(Findings, FreedInputIsNamedOnceWithBothStacks) {
     EXPECT_EQ(count_lines_with(lines, "freed by cuMemFree_v2"), 1u) << outcome.describe();
     EXPECT_EQ(count_lines_with(lines, "instantiated by"), 1u) << outcome.describe();
     EXPECT_GE(count_lines_with(lines, "#0 "), 2u) << outcome.describe();
-    EXPECT_EQ(count_lines_with(lines, "1 graph, 3 replays; 2 inputs checked, 0 opaque; 1 finding"), 1u) << outcome.describe();
+    EXPECT_EQ(count_lines_with(lines, "1 graph, 3 replays; 2 inputs checked, 0 opaque; 1 finding"), 1u)
+        << outcome.describe();
 }
 
 TEST_P(Findings, RecycledAddressNamesTheYoungerAllocation) {
@@ -36,7 +37,9 @@ TEST_P(Findings, RecycledAddressNamesTheYoungerAllocation) {
 
 TEST_P(Findings, HealthyProgramIsCheckedAndSilent) {
     const auto outcome = expect_transparent(program("healthy"));
-    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "3 graphs, 12 replays; 8 inputs checked, 0 opaque; 0 findings"), 1u)
+    EXPECT_EQ(
+        count_lines_with(keepgraph_lines(outcome.err), "3 graphs, 12 replays; 8 inputs checked, 0 opaque; 0 findings"),
+        1u)
         << outcome.describe();
     EXPECT_EQ(keepgraph_lines(outcome.err).size(), 1u) << outcome.describe();
 }
