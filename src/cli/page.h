@@ -45,7 +45,8 @@ class Page {
 /// Columns that are as wide as their widest cell; when that is too much, the elastic ones give way.
 class Table {
   public:
-    enum class Kind { text, number, elastic };
+    /// The elastic ones lose their end or, as names of files, their middle.
+    enum class Kind { text, number, elastic, elastic_end };
     struct Column {
         std::string title;
         Kind kind = Kind::text;

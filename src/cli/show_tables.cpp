@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "cli/show.h"
 #include "report/reader.h"
@@ -36,12 +37,22 @@ std::string driver_text(const Recording& recording) {
     return recording.driver_path.empty() ? text : text + ", " + recording.driver_path;
 }
 
+/// The table has little room; `--graph` shows the types in full.
+std::string short_type(const std::string& type) {
+    static const std::map<std::string, std::string> shorter = {
+        {"child_graph", "child"},       {"wait_event", "wait"}, {"event_record", "record"}, {"ext_semas_signal", "signal"},
+        {"ext_semas_wait", "sema_wait"}, {"mem_alloc", "alloc"}, {"mem_free", "free"},       {"batch_mem_op", "batch"},
+        {"conditional", "cond"}};
+    const auto it = shorter.find(type);
+    return it == shorter.end() ? type : it->second;
+}
+
 std::string nodes_text(const RecordedGraph& graph) {
     std::vector<std::pair<std::string, std::uint64_t>> types(graph.nodes.begin(), graph.nodes.end());
     std::stable_sort(types.begin(), types.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
     std::string text;
     for (const auto& [type, count] : types)
-        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, type);
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, short_type(type));
     return text.empty() ? "-" : text;
 }
 
@@ -105,7 +116,7 @@ void print_graphs(Page& page, const Recording& recording, StackText& stacks) {
     Table table({{"graph", Kind::number},
                  {"template", Kind::number},
                  {"capture", Kind::number},
-                 {"nodes", Kind::elastic},
+                 {"nodes", Kind::elastic_end},
                  {"inputs", Kind::number},
                  {"opaque", Kind::number},
                  {"replays", Kind::number},

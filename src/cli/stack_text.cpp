@@ -125,7 +125,8 @@ std::string StackText::one_line(const report::Number& id) {
     // The innermost frame with a line; a library without debug information in front of it says less.
     const auto best = std::find_if(frames.begin(), frames.end(), [](const SourceFrame& f) { return !f.file.empty(); });
     const SourceFrame& frame = best == frames.end() ? frames.front() : *best;
-    const std::string place = place_of(frame, false);
+    // What is wrong with the file is said where the whole stack is shown.
+    const std::string place = frame.trouble.empty() ? place_of(frame, false) : std::string();
     return place.empty() ? function_of(frame, false) : function_of(frame, false) + " " + place;
 }
 
