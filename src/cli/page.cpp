@@ -131,7 +131,8 @@ void Table::print(Page& page) const {
     const auto print_row = [&](const auto& cell_of) {
         std::string line;
         for (std::size_t i = 0; i < columns_.size(); ++i) {
-            const std::string cell = columns_[i].kind == Kind::elastic_end ? cut_end(cell_of(i), widths[i]) : cut_middle(cell_of(i), widths[i]);
+            const std::string cell = columns_[i].kind == Kind::elastic_end ? cut_end(cell_of(i), widths[i])
+                                                                           : cut_middle(cell_of(i), widths[i]);
             const std::string padding(widths[i] - columns(cell), ' ');
             line += std::string(gap, ' ') + (columns_[i].kind == Kind::number ? padding + cell : cell + padding);
         }

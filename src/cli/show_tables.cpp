@@ -40,9 +40,9 @@ std::string driver_text(const Recording& recording) {
 /// The table has little room; `--graph` shows the types in full.
 std::string short_type(const std::string& type) {
     static const std::map<std::string, std::string> shorter = {
-        {"child_graph", "child"},       {"wait_event", "wait"}, {"event_record", "record"}, {"ext_semas_signal", "signal"},
-        {"ext_semas_wait", "sema_wait"}, {"mem_alloc", "alloc"}, {"mem_free", "free"},       {"batch_mem_op", "batch"},
-        {"conditional", "cond"}};
+        {"child_graph", "child"},       {"wait_event", "wait"},          {"event_record", "record"},
+        {"ext_semas_signal", "signal"}, {"ext_semas_wait", "sema_wait"}, {"mem_alloc", "alloc"},
+        {"mem_free", "free"},           {"batch_mem_op", "batch"},       {"conditional", "cond"}};
     const auto it = shorter.find(type);
     return it == shorter.end() ? type : it->second;
 }

@@ -29,8 +29,7 @@ std::size_t count_of_text(const std::string& text, const std::string& part) {
 }
 
 TEST(DotTest, EqualsTheGoldenFile) {
-    const std::string dot =
-        to_dot(read_graph(complete_recording(), 1), read_recording(complete_recording()).findings);
+    const std::string dot = to_dot(read_graph(complete_recording(), 1), read_recording(complete_recording()).findings);
     EXPECT_EQ(dot, read_file(complete_recording() + "/../graph-1.dot"));
 }
 
@@ -57,10 +56,9 @@ TEST(DotTest, AnyBytesInNamesRender) {
     std::string every_byte;
     for (int c = 0; c < 256; ++c)
         every_byte += static_cast<char>(c);
-    for (const std::string& name :
-         {every_byte, std::string("\""), std::string("\\"), std::string("\\\""), std::string("&lt;&#0;&amp"),
-          std::string("</svg>"), std::string("a\nb\tc\\n"), std::string("\xff\xfe"), std::string(10240, 'k'),
-          std::string(10240, '\\')}) {
+    for (const std::string& name : {every_byte, std::string("\""), std::string("\\"), std::string("\\\""),
+                                    std::string("&lt;&#0;&amp"), std::string("</svg>"), std::string("a\nb\tc\\n"),
+                                    std::string("\xff\xfe"), std::string(10240, 'k'), std::string(10240, '\\')}) {
         GraphFile graph;
         graph.number = 1;
         GraphNode node;

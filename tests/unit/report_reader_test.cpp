@@ -125,12 +125,12 @@ TEST_F(ReaderTest, ProblemsKeptAreLimitedAndTheirNumberIsNot) {
 
 TEST_F(ReaderTest, HostileValuesNeverCrash) {
     const std::string deep(2'000'000, '[');
-    for (const std::string value : {std::string("null"), std::string("[]"), std::string("{}"), std::string("-1"),
-                                    std::string("1e999"), std::string("99999999999999999999999"), std::string("1.5"),
-                                    std::string("\"0xfffffffffffffffff\""), std::string("\"\\ud800\""),
-                                    std::string("[[1]]"), std::string("{\"stack\": []}"), deep}) {
-        for (const std::string type : {"module", "stack", "capture", "instantiate", "update", "destroy", "death", "birth",
-                                       "finding", "coverage", "notice", "summary"}) {
+    for (const std::string& value :
+         {std::string("null"), std::string("[]"), std::string("{}"), std::string("-1"), std::string("1e999"),
+          std::string("99999999999999999999999"), std::string("1.5"), std::string("\"0xfffffffffffffffff\""),
+          std::string("\"\\ud800\""), std::string("[[1]]"), std::string("{\"stack\": []}"), deep}) {
+        for (const std::string type : {"module", "stack", "capture", "instantiate", "update", "destroy", "death",
+                                       "birth", "finding", "coverage", "notice", "summary"}) {
             std::string line = "{\"type\": \"" + type + "\"";
             for (const std::string key :
                  {"id", "frames", "python", "capture", "graph", "nodes", "finding", "allocation", "death", "younger",
@@ -206,7 +206,8 @@ TEST_F(ReaderTest, FindsOneRecordingOrSeveral) {
 
 TEST(ModuleOf, TheLastLineBeforeTheStackThatCoversTheAddress) {
     Recording recording;
-    recording.modules = {{"old", 0x1000, 0x2000, "", 0}, {"new", 0x1000, 0x1800, "", 10}, {"late", 0x5000, 0x6000, "", 20}};
+    recording.modules = {
+        {"old", 0x1000, 0x2000, "", 0}, {"new", 0x1000, 0x1800, "", 10}, {"late", 0x5000, 0x6000, "", 20}};
     const auto name = [&](std::uint64_t address, std::uint64_t line) {
         const RecordedModule* module = recording.module_of(address, line);
         return module != nullptr ? module->path : "none";

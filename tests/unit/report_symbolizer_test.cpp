@@ -163,8 +163,8 @@ TEST(SymbolizerTest, AddressesOutsideEveryFile) {
 
     Recorded recorded = record({"stack_pie"});
     const RecordedModule* program = recorded.recording.module_of(recorded.calls[0].address, 0);
-    for (const std::uint64_t offset : {std::uint64_t(0), std::uint64_t(1), program->end - program->base - 1,
-                                       ~std::uint64_t(0) - program->base}) {
+    for (const std::uint64_t offset :
+         {std::uint64_t(0), std::uint64_t(1), program->end - program->base - 1, ~std::uint64_t(0) - program->base}) {
         const std::vector<SourceFrame> outside = symbolizer.resolve(program, program->base + offset);
         EXPECT_EQ(outside.back().offset, offset);
         EXPECT_EQ(outside.back().line, 0u);

@@ -22,8 +22,12 @@ TEST(TextTest, ShortNamesAreWhatAReaderKnowsAFunctionBy) {
 
 TEST(TextTest, NothingThatControlsATerminalStays) {
     EXPECT_EQ(printable("a\033[31mb\n\x7f"), "a\\x1b[31mb\\x0a\\x7f");
-    EXPECT_EQ(printable("\xc2\x9b" "1m"), "\\x9b1m");                  // CSI as one C1 character
-    EXPECT_EQ(printable("\xe2\x80\xae" "x"), "\\u202ex");             // right-to-left override
+    EXPECT_EQ(printable("\xc2\x9b"
+                        "1m"),
+              "\\x9b1m");  // CSI as one C1 character
+    EXPECT_EQ(printable("\xe2\x80\xae"
+                        "x"),
+              "\\u202ex");  // right-to-left override
     EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");
     EXPECT_EQ(printable("gr\xc3\xbc\xc3\x9f \xe6\xbc\xa2"), "gr\xc3\xbc\xc3\x9f \xe6\xbc\xa2");
 }
@@ -32,7 +36,10 @@ TEST(TextTest, Utf8IsToldFromOtherBytes) {
     EXPECT_TRUE(is_utf8("a\xc3\xa9\xf0\x9f\x98\x80"));
     for (const char* bad : {"\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\x80", "\xf8\x88\x80\x80\x80"})
         EXPECT_FALSE(is_utf8(bad));
-    EXPECT_EQ(repair_utf8("a\xff" "b"), "a\xef\xbf\xbd" "b");
+    EXPECT_EQ(repair_utf8("a\xff"
+                          "b"),
+              "a\xef\xbf\xbd"
+              "b");
     EXPECT_TRUE(is_utf8(repair_utf8("\xe2\x82\xf0\x9f")));
 }
 

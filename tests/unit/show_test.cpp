@@ -135,9 +135,9 @@ TEST_F(ShowTest, NewerSchemaIsRefused) {
 TEST_F(ShowTest, OneGraph) {
     const Outcome outcome = show({folder_, "--graph", "1"});
     EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
-    for (const char* part : {"template 1, capture 1, exec 0x5500, 3 replays", "scale", "grid 4x1x1 block 256x1x1",
-                             "nodes of child#2", "unknown (99)", "parameter 1", "07000000", "#5", "+16",
-                             "64 bytes of pinned memory"})
+    for (const char* part :
+         {"template 1, capture 1, exec 0x5500, 3 replays", "scale", "grid 4x1x1 block 256x1x1", "nodes of child#2",
+          "unknown (99)", "parameter 1", "07000000", "#5", "+16", "64 bytes of pinned memory"})
         EXPECT_HOLDS(outcome.out, part);
 }
 
@@ -161,8 +161,9 @@ TEST_F(ShowTest, GraphJsonHasTorchsKeysAndKeepsUnknownOnes) {
     EXPECT_EQ(json["exec_graph_id"], 0);
     EXPECT_EQ(json["a_new_key"]["kept"], true);
     ASSERT_EQ(json["nodes"].size(), 4u);
-    const std::vector<std::string> keys = {"index",     "node_type",    "tools_id",     "graph_id",     "node_id",   "kernel_name",
-                                           "event_ptr", "host_fn_addr", "host_fn_name", "dependencies", "dependents"};
+    const std::vector<std::string> keys = {"index",        "node_type",    "tools_id",  "graph_id",
+                                           "node_id",      "kernel_name",  "event_ptr", "host_fn_addr",
+                                           "host_fn_name", "dependencies", "dependents"};
     const Json child_node = json["graphs"][0]["nodes"][1];
     for (const Json& node : {json["nodes"][0], json["nodes"][2], child_node}) {
         std::vector<std::string> first;
@@ -284,8 +285,10 @@ TEST_F(ShowTest, ControlCharactersOfTheRecordStayOut) {
     append(folder_ + "/events.jsonl", "{\"type\": \"\033[2J\n");
     for (const std::vector<std::string>& args :
          {std::vector<std::string>{folder_}, std::vector<std::string>{folder_, "--full"},
-          std::vector<std::string>{folder_, "--graph", "1"}, std::vector<std::string>{folder_, "--graph", "1", "--dot", "-"},
-          std::vector<std::string>{folder_, "--graph", "1", "--json", "-"}, std::vector<std::string>{folder_, "--json", "-"}}) {
+          std::vector<std::string>{folder_, "--graph", "1"},
+          std::vector<std::string>{folder_, "--graph", "1", "--dot", "-"},
+          std::vector<std::string>{folder_, "--graph", "1", "--json", "-"},
+          std::vector<std::string>{folder_, "--json", "-"}}) {
         const Outcome outcome = show(args);
         EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
         for (const char c : outcome.out)

@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
     collect(calls);
     keepgraph::trace::ModuleMap map;
     for (const auto& module : map.refresh())
-        std::printf("module %#lx %#lx %s %s\n", module.base, module.end,
+        std::printf("module 0x%lx 0x%lx %s %s\n", module.base, module.end,
                     module.build_id.empty() ? "-" : module.build_id.c_str(), module.path.c_str());
     for (const SeenCall& call : calls)
         std::printf("call %p %d %s\n", call.return_address, call.line, call.function);
