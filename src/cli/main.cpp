@@ -23,9 +23,7 @@ int main_of(int argc, char** argv) {
     add_run(app, exit_code);
     add_env(app, exit_code);
     add_doctor(app, exit_code);
-#if __has_include("cli/show.h")
     add_show(app, exit_code);
-#endif
 
     std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     if (!words.empty() && (words[0] == "run" || words[0] == "doctor")) {

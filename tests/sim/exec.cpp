@@ -120,11 +120,9 @@ CUresult launch(CUgraphExec handle, CUstream stream_handle) {
         if (stream->capture != nullptr) {
             if (stream->capture->invalidated)
                 return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-            if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS)
-                return code;
-            Work work = ChildWork{to_template(*exec->body)};
-            bool captured;
-            return capture_work(stream, work, &captured);
+            // In every mode, as measured; it is not captured as a child graph.
+            invalidate(*stream->capture);
+            return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
         }
         if (const CUresult code = check_legacy(stream); code != CUDA_SUCCESS)
             return code;
