@@ -60,13 +60,13 @@ class Normaliser:
 
 def unordered(events):
     """For programs whose threads race: what happened, without who was first. Numbers given by order go, lines are
-    sorted."""
+    sorted; grades go too, since they depend on whose memory lies behind whose."""
     def plain(value):
         if isinstance(value, list):
             return [plain(item) for item in value]
         if isinstance(value, dict):
             return {key: plain(item) for key, item in value.items()
-                    if key not in ("graph", "template", "capture", "id", "finding", "allocation")
+                    if key not in ("graph", "template", "capture", "id", "finding", "allocation", "grade")
                     or isinstance(item, (dict, list))}
         return value
     return sorted((plain(event) for event in events), key=lambda event: json.dumps(event, sort_keys=True))
