@@ -115,11 +115,18 @@ std::string StackText::one_line(const report::Number& id) {
     const report::RecordedStack* stack = recording_.stack(id);
     if (stack == nullptr)
         return {};
-    if (!stack->python.empty()) {
-        const report::PythonFrame& frame = stack->python.front();
+    const auto [it, is_new] = one_lines_.try_emplace(stack->id);
+    if (is_new)
+        it->second = best_frame(*stack);
+    return it->second;
+}
+
+std::string StackText::best_frame(const report::RecordedStack& stack) {
+    if (!stack.python.empty()) {
+        const report::PythonFrame& frame = stack.python.front();
         return fmt::format("{} {}:{}", frame.function, base_name(frame.file), frame.line);
     }
-    const std::vector<SourceFrame> frames = useful(symbolizer_.resolve(recording_, *stack));
+    const std::vector<SourceFrame> frames = useful(symbolizer_.resolve(recording_, stack));
     if (frames.empty())
         return {};
     // The innermost frame with a line; a library without debug information in front of it says less.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "cli/page.h"
@@ -23,6 +24,8 @@ class StackText {
     std::string one_line(const report::Number& id);
 
   private:
+    std::string best_frame(const report::RecordedStack& stack);
+    std::map<std::uint64_t, std::string> one_lines_;  // thousands of graphs may be made in one place
     const report::Recording& recording_;
     report::Symbolizer& symbolizer_;
 };

@@ -58,7 +58,7 @@ TEST_F(ShowTest, FindingShowsFunctionFileAndLine) {
         words >> what >> base >> end >> id;
         if (what == "module" && words >> path && path == program)
             module = Json({{"path", path}, {"base", base}, {"end", end}, {"build_id", id}}).dump();
-        if (what == "call" && id == "plain_function") {
+        if (what == "call" && id == "plain_function" && call.empty()) {
             call = base;
             line_number = end;
         }

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stack_functions.h"
 
-// Call and __LINE__ must stand on one line: the line is what the test expects to find. What follows each call keeps it
-// from becoming a jump.
-#define SEE(calls, name) calls.push_back({return_address(), name, __LINE__})
+// Call and __LINE__ must stand on one line: the line is what the test expects to find. The second call begins right
+// where the first one returns to, so a look-up at the return address itself gives the wrong line.
+#define SEE(calls, name) see(calls, name, __LINE__)
 
 namespace {
 
-[[gnu::noinline]] void* return_address() {
-    return __builtin_return_address(0);
+[[gnu::noinline]] void see(std::vector<SeenCall>& calls, const char* name, int line) {
+    calls.push_back({__builtin_return_address(0), name, line});
 }
 
 }  // namespace
 
 extern "C" [[gnu::noinline]] void plain_function(std::vector<SeenCall>& calls) {
     SEE(calls, "plain_function");
+    SEE(calls, "plain_function");
+    asm volatile("");  // or the call would become a jump
 }
 
 namespace deep {
@@ -26,6 +28,7 @@ template <typename T>
 
 [[gnu::noinline]] void outer_function(std::vector<SeenCall>& calls) {
     inlined_function(calls, 1);
+    asm volatile("");
 }
 
 }  // namespace deep
