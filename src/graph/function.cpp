@@ -36,7 +36,7 @@ void read(Function& function, const CUDA_KERNEL_NODE_PARAMS& node) {
         function.parameters.push_back({static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(size)});
         function.bytes = std::max(function.bytes, static_cast<std::uint32_t>(offset + size));
     }
-    function.held_number = std::vector<std::atomic<bool>>(function.bytes / 4 + 1);
+    function.slots = std::vector<Function::Slot>(function.bytes / 4 + 1);
 }
 
 bool same_layout(const Function& a, const Function& b) {

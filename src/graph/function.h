@@ -27,7 +27,11 @@ struct Function {
     // Notes of liveness. They live here because every scan asks for them once per word.
     enum class Note : unsigned char { not_asked, no, yes };
     mutable std::atomic<Note> partial_arrays{Note::not_asked};  ///< liveness/partial_arrays.h
-    mutable std::vector<std::atomic<bool>> held_number;         ///< per 4 bytes of the parameters: was no address once
+    struct Slot {
+        std::atomic<bool> held_number{false};  ///< was no address once
+        std::atomic<bool> stood_alone{false};  ///< was an address that cannot be the end of another parameter's memory
+    };
+    mutable std::vector<Slot> slots;  ///< per 4 bytes of the packed parameters
 
     Function() = default;
     Function(const Function&) = delete;

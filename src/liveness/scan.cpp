@@ -9,6 +9,10 @@
 namespace keepgraph::liveness {
 namespace {
 
+graph::Function::Slot& slot_of(const graph::Function& function, const Reference& reference) {
+    return function.slots[(function.parameters[reference.slot.parameter].offset + reference.slot.offset) / 4];
+}
+
 using config::Grade;
 using graph::Body;
 
@@ -85,12 +89,12 @@ class Scanner {
                     continue;
                 leading = false;
                 // Memory that died before it was looked at is no plain number, although nothing lives there now.
-                if (word != 0 && !function.held_number[(start + at) / 4].load(std::memory_order_relaxed) &&
-                    !ever_.contains(word) && !own(word))
-                    function.held_number[(start + at) / 4].store(true, std::memory_order_relaxed);
+                auto& held_number = function.slots[(start + at) / 4].held_number;
+                if (word != 0 && !held_number.load(std::memory_order_relaxed) && !ever_.contains(word) && !own(word))
+                    held_number.store(true, std::memory_order_relaxed);
             }
         }
-        grade_end_pointers(first);
+        find_end_pointers(function, first);
     }
 
     static bool partial_arrays(const graph::Function& function) {
@@ -128,21 +132,26 @@ class Scanner {
             return false;
         if (index == result_.allocations.size())
             result_.allocations.push_back(cache_.at(index));
-        result_.references.push_back({body_, node_, slot, grade, index, address});
+        result_.references.push_back({body_, node_, slot, grade, false, index, address});
         return true;
     }
 
     // [begin, end) pairs are common, and `end` is often the first byte of an allocation that has nothing to do with it.
     // Only a parameter that stands behind the one that lies in the preceding allocation can be such an end: small
     // allocations often touch, and a rule that looked both ways would doubt every input allocated after an output.
-    void grade_end_pointers(std::size_t first) {
+    // A slot that holds ends holds nothing else: one address elsewhere, in any graph, and it is an ordinary pointer.
+    void find_end_pointers(const graph::Function& function, std::size_t first) {
         auto& references = result_.references;
-        for (std::size_t i = first + 1; i < references.size(); ++i) {
-            if (references[i].address != result_.allocations[references[i].input].base)
-                continue;
-            for (std::size_t before = first; before < i; ++before)
-                if (result_.allocations[references[before].input].end() == references[i].address)
-                    references[i].grade = Grade::possible;
+        for (std::size_t i = first; i < references.size(); ++i) {
+            bool inside = false;  // of the memory of a parameter before it, as an end of a part of it is
+            for (std::size_t before = first; before < i; ++before) {
+                const memory::Allocation& other = result_.allocations[references[before].input];
+                inside = inside || references[before].input == references[i].input;
+                references[i].maybe_end = references[i].maybe_end || other.end() == references[i].address;
+            }
+            auto& stood_alone = slot_of(function, references[i]).stood_alone;
+            if (!inside && !references[i].maybe_end && !stood_alone.load(std::memory_order_relaxed))
+                stood_alone.store(true, std::memory_order_relaxed);
         }
     }
 
@@ -194,8 +203,10 @@ config::Grade grade_now(const graph::Snapshot& snapshot, const Reference& refere
         return reference.grade;
     const Body& body = snapshot.bodies()[reference.body];
     const graph::Function& function = *body.kernels[body.nodes[reference.node].detail].function;
-    const std::uint32_t at = function.parameters[reference.slot.parameter].offset + reference.slot.offset;
-    return function.held_number[at / 4].load(std::memory_order_relaxed) ? Grade::possible : reference.grade;
+    const graph::Function::Slot& slot = slot_of(function, reference);
+    const bool doubtful = slot.held_number.load(std::memory_order_relaxed) ||
+                          (reference.maybe_end && !slot.stood_alone.load(std::memory_order_relaxed));
+    return doubtful ? Grade::possible : reference.grade;
 }
 
 }  // namespace keepgraph::liveness

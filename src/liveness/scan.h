@@ -27,7 +27,8 @@ struct Reference {
     std::uint32_t body = 0;  ///< in Snapshot::bodies()
     std::uint32_t node = 0;  ///< in that body
     Slot slot;
-    config::Grade grade = config::Grade::likely;  ///< as the graph alone tells; see grade_now()
+    config::Grade grade = config::Grade::likely;  ///< as the node alone tells; see grade_now()
+    bool maybe_end = false;                       ///< the first byte behind another parameter's allocation
     std::uint32_t input = 0;                      ///< index of its allocation
     std::uintptr_t address = 0;
 };
@@ -47,7 +48,8 @@ Scan scan(const graph::Snapshot& snapshot, memory::Ranges& ever);
 /// The same of one node of the graph itself, and of the bodies below it.
 Scan scan_node(const graph::Snapshot& snapshot, std::uint32_t node, memory::Ranges& ever);
 
-/// The grade in the light of everything seen so far: a slot that ever held a plain number is only `possible`.
+/// The grade in the light of everything seen so far: a slot that ever held a plain number is only `possible`, and so is
+/// what may be an `end` pointer, unless its slot once held an address that cannot be one.
 config::Grade grade_now(const graph::Snapshot& snapshot, const Reference& reference) noexcept;
 
 }  // namespace keepgraph::liveness

@@ -126,8 +126,8 @@ double Writer::seconds(Clock::time_point at) const noexcept {
 }
 
 /// Everything but the time, which is known under the lock only: making the text there would make threads wait for it.
-Writer::Line Writer::to_line(const Event& event) {
-    Json object = event.body.is_object() ? event.body : Json::object();
+Writer::Line Writer::to_line(Event&& event) {
+    Json object = event.body.is_object() ? std::move(event.body) : Json::object();
     for (const char* key : {"type", "t", "thread"})
         object.erase(key);
     std::string rest = dump(object);
@@ -157,8 +157,8 @@ bool Writer::events(std::vector<Event> together) noexcept {
     try {
         std::vector<Line> lines;
         lines.reserve(together.size());
-        for (const Event& event : together)
-            lines.push_back(to_line(event));
+        for (Event& event : together)
+            lines.push_back(to_line(std::move(event)));
         HeldSignals held(HeldSignals::Which::all);
         const std::lock_guard lock(mutex_);
         write_lines(lines, held, result);

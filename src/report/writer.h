@@ -80,7 +80,7 @@ class Writer {
     };
 
     Writer(OwnFolder folder, std::uint64_t max_bytes, Clock::time_point session_start);
-    static Line to_line(const Event& event);
+    static Line to_line(Event&& event);
     Line notice(const std::string& text) const;
     int make_files(const Json& manifest) noexcept;
     // With mutex_ held:

@@ -120,11 +120,13 @@ void* freeing(const char* call, std::uintptr_t base) noexcept {
     return freeing_range(call, base, 1);
 }
 
-void freed(void* opaque) noexcept {
+void freed(void* opaque, bool succeeded) noexcept {
     if (opaque == nullptr)
         return;
+    const std::unique_ptr<Dying> dying(static_cast<Dying*>(opaque));
+    if (!succeeded)
+        return;
     guarded("free", [&](Session& session) {
-        const std::unique_ptr<Dying> dying(static_cast<Dying*>(opaque));
         const driver::RelaxedCapture relaxed;
         const std::lock_guard lock(session.mutex);
         for (const auto& tracked : dying->all)

@@ -61,8 +61,9 @@ bool may_launch(const char* call, CUgraphExec exec) noexcept;
 void* freeing(const char* call, std::uintptr_t base) noexcept;
 /// Every referenced allocation that begins in [base, base + size), for cuMemUnmap.
 void* freeing_range(const char* call, std::uintptr_t base, std::size_t size) noexcept;
-/// The driver decides whether it died: a failed free or one that a capture recorded leaves its BUFFER_ID valid.
-void freed(void* dying) noexcept;
+/// When the call succeeded the driver is asked whether it died: a free that a capture recorded leaves its BUFFER_ID
+/// valid. A call that failed is believed, since at the end of the process the driver must not be asked.
+void freed(void* dying, bool succeeded) noexcept;
 /// New memory. Looked at only when it covers memory that a graph refers to and that is gone, or with STACKS=all.
 void born(const char* call, std::uintptr_t base, std::size_t size) noexcept;
 

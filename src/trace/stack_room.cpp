@@ -10,12 +10,12 @@
 #include <cerrno>
 #include <cstdint>
 
-extern "C" void* __libc_stack_end;  // the loader exports it, no header declares it
+extern "C" void* __libc_stack_end;  // NOLINT: the loader exports it under this name, and no header declares it
 
 namespace keepgraph::trace {
 namespace {
 
-constexpr std::size_t side_stack_bytes = 256 * 1024;
+constexpr std::size_t side_stack_bytes = std::size_t{256} << 10;
 
 struct Bounds {
     bool asked = false;

@@ -10,7 +10,7 @@ namespace keepgraph::trace {
 std::size_t stack_room() noexcept;
 
 /// Room that book-keeping needs at most: symbol look-up, JSON, one line of text (measured: under 24 KB).
-inline constexpr std::size_t ample_stack = 40 * 1024;
+inline constexpr std::size_t ample_stack = std::size_t{40} << 10;
 
 /// Runs `work(context)`, which must not throw: directly when ample_stack is left, else on a stack of its own, since a
 /// thread of PTHREAD_STACK_MIN that calls the driver must not overflow because of us. False: there was no memory for

@@ -3,15 +3,20 @@
 // broke its promise or killed the process; 2 for wrong arguments; 77 (skipped, for test runners) without a driver or a
 // device.
 #include <dlfcn.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "fixture.h"
@@ -100,9 +105,13 @@ bool start() {
 
 /// Where the runner is, seen by the process that watches it.
 struct Progress {
-    size_t next;  // the first probe that was not begun yet
-    int result;   // 1: a promise was broken
+    std::atomic<size_t> next;  // the first probe that was not begun yet
+    std::atomic<int> result;   // 1: a promise was broken
 };
+static_assert(std::atomic<size_t>::is_always_lock_free);
+
+/// What a child may take before its first probe: the driver starts, kernels are loaded.
+constexpr std::chrono::seconds start_limit{60};
 
 enum Verdict { finished = 0, spoilt = 3, no_driver = 77 };
 
@@ -113,7 +122,6 @@ int run_from(const std::vector<const Probe*>& chosen, Progress* progress) {
         return no_driver;
     while (progress->next < chosen.size()) {
         const Probe& probe = *chosen[progress->next++];
-        alarm(20);
         const std::string text = run_one(probe);
         std::printf("%s:%s\n", probe.name.c_str(), text.c_str());
         std::fflush(stdout);
@@ -133,9 +141,36 @@ int run_from(const std::vector<const Probe*>& chosen, Progress* progress) {
     return finished;
 }
 
+/// The end of the child, or nothing when one probe (or the start) took longer than `limit`: the child is killed then.
+/// One that does not die of that waits inside the kernel for a GPU that does not answer; it is left behind, since an
+/// alarm in the child, or a wait for its end, would hang with it.
+std::optional<int> watch(pid_t child, const Progress& progress, std::chrono::seconds limit) {
+    using Clock = std::chrono::steady_clock;
+    auto deadline = Clock::now() + limit + start_limit;
+    size_t begun = progress.next;
+    for (bool killed = false;;) {
+        int status = 0;
+        const pid_t ended = waitpid(child, &status, WNOHANG);
+        if (ended == child && !killed)
+            return status;
+        if (ended != 0 || (killed && Clock::now() > deadline))
+            return std::nullopt;
+        if (const size_t now = progress.next; !killed && now != begun) {
+            begun = now;
+            deadline = Clock::now() + limit;
+        }
+        if (!killed && Clock::now() > deadline) {
+            kill(child, SIGKILL);
+            killed = true;
+            deadline = Clock::now() + std::chrono::seconds(5);
+        }
+        usleep(2000);
+    }
+}
+
 /// The driver may crash in a probe (it follows some null pointers), or hang: the probes run in a child, and one that
 /// dies costs its own line only. The library is first opened in the child, since CUDA does not survive a fork.
-int run_all(const std::string& filter) {
+int run_all(const std::string& filter, std::chrono::seconds limit) {
     if (!check_rows())
         return 1;
     std::vector<const Probe*> chosen;
@@ -147,7 +182,8 @@ int run_all(const std::string& filter) {
         mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     if (progress == MAP_FAILED)
         return 1;
-    *progress = {0, 0};
+    progress->next = 0;
+    progress->result = 0;
     while (progress->next < chosen.size()) {
         const size_t before = progress->next;
         const pid_t child = fork();
@@ -161,17 +197,24 @@ int run_all(const std::string& filter) {
             // No exit handlers: what a spoilt context does in them is nobody's question.
             _exit(verdict);
         }
-        int status = 0;
-        if (child < 0 || waitpid(child, &status, 0) != child)
+        if (child < 0)
             return 1;
-        if (WIFSIGNALED(status)) {
-            if (progress->next == before)
-                return 1;  // died before the first probe
-            std::printf("%s: signal=%d\n", chosen[progress->next - 1]->name.c_str(), WTERMSIG(status));
+        const std::optional<int> status = watch(child, *progress, limit);
+        if (!status || WIFSIGNALED(*status)) {
+            if (progress->next == before) {
+                std::fprintf(stderr, "conformance: the driver did not start: %s\n", status ? "killed" : "time limit");
+                return 1;
+            }
+            const char* name = chosen[progress->next - 1]->name.c_str();
+            if (status) {
+                std::printf("%s: signal=%d\n", name, WTERMSIG(*status));
+            } else {
+                std::printf("%s: timeout\n", name);
+            }
             std::fflush(stdout);
             progress->result = 1;
-        } else if (WEXITSTATUS(status) != finished && WEXITSTATUS(status) != spoilt) {
-            return WEXITSTATUS(status);
+        } else if (WEXITSTATUS(*status) != finished && WEXITSTATUS(*status) != spoilt) {
+            return WEXITSTATUS(*status);
         }
     }
     return progress->result;
@@ -205,6 +248,7 @@ Register::Register(std::string name, std::function<void(Out&)> run) {
 
 int main(int argc, char** argv) {
     std::string filter;
+    std::chrono::seconds limit{20};
     for (int i = 1; i < argc; ++i) {
         if (std::strcmp(argv[i], "--list") == 0) {
             for (const auto& probe : conformance::probes())
@@ -215,11 +259,15 @@ int main(int argc, char** argv) {
             filter = argv[++i];
             continue;
         }
-        std::fprintf(stderr, "usage: conformance [--list] [--filter TEXT]\n");
+        if (std::strcmp(argv[i], "--limit") == 0 && i + 1 < argc && std::atoi(argv[i + 1]) > 0) {
+            limit = std::chrono::seconds(std::atoi(argv[++i]));
+            continue;
+        }
+        std::fprintf(stderr, "usage: conformance [--list] [--filter TEXT] [--limit SECONDS]\n");
         return 2;
     }
     try {
-        return conformance::run_all(filter);
+        return conformance::run_all(filter, limit);
     } catch (const std::exception& failed) {
         std::fprintf(stderr, "conformance: %s\n", failed.what());
         return 1;

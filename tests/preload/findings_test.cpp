@@ -23,7 +23,8 @@ TEST_P(Findings, FreedInputIsNamedOnceWithBothStacks) {
     EXPECT_EQ(count_lines_with(lines, "freed by cuMemFree_v2"), 1u) << outcome.describe();
     EXPECT_EQ(count_lines_with(lines, "instantiated by"), 1u) << outcome.describe();
     EXPECT_GE(count_lines_with(lines, "#0 "), 2u) << outcome.describe();
-    EXPECT_EQ(count_lines_with(lines, "1 graph, 3 replays; 2 inputs checked, 0 opaque; 1 finding"), 1u) << outcome.describe();
+    EXPECT_EQ(count_lines_with(lines, "1 graph, 3 replays; 2 inputs checked, 0 opaque; 1 finding"), 1u)
+        << outcome.describe();
 }
 
 TEST_P(Findings, RecycledAddressNamesTheYoungerAllocation) {
@@ -36,7 +37,9 @@ TEST_P(Findings, RecycledAddressNamesTheYoungerAllocation) {
 
 TEST_P(Findings, HealthyProgramIsCheckedAndSilent) {
     const auto outcome = expect_transparent(program("healthy"));
-    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "3 graphs, 12 replays; 8 inputs checked, 0 opaque; 0 findings"), 1u)
+    EXPECT_EQ(
+        count_lines_with(keepgraph_lines(outcome.err), "3 graphs, 12 replays; 8 inputs checked, 0 opaque; 0 findings"),
+        1u)
         << outcome.describe();
     EXPECT_EQ(keepgraph_lines(outcome.err).size(), 1u) << outcome.describe();
 }
@@ -81,6 +84,18 @@ TEST(FindingsGrades, EndPointerIsOnlyPossible) {
 TEST(FindingsAtExit, QuickExitHasTheLastLineToo) {
     const auto outcome = expect_transparent({victim("exits_shared"), "quick_exit"});
     EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "1 graph, "), 1u) << outcome.describe();
+}
+
+TEST(FindingsAtExit, WhenTheDriverIsGoneTheShimAsksItNothingAndSaysNothingMore) {
+    const std::vector<std::string> args{victim("exits_driver"), "static_destructor"};
+    const auto outcome = expect_transparent(args);
+    EXPECT_NE(outcome.out.find("gpu::free(output): 4\n"), std::string::npos) << outcome.describe();
+    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "1 graph, 2 replays"), 1u) << outcome.describe();
+    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding"), 1u) << outcome.describe();
+    const TempFolder folder;
+    run_on_double(args, Conditions{}.with("KEEPGRAPH_SIM_COUNTS", folder / "counts"));
+    // The three of the program, counted by the double.
+    EXPECT_EQ(count_lines_with(split_lines(read_file(folder / "counts")), "calls_after_exit 3"), 1u);
 }
 
 TEST(FindingsSettings, MalformedSettingIsNamedWithWhatIsAllowed) {

@@ -130,6 +130,9 @@ SIM_EXPORT CUresult cuInit(unsigned int flags) {
         return CUDA_ERROR_INVALID_VALUE;
     if (device_count() == 0)
         return CUDA_ERROR_NO_DEVICE;
+    if (deinitialised)
+        return CUDA_ERROR_DEINITIALIZED;
+    deinitialise_at_exit();
     initialised = true;
     return CUDA_SUCCESS;
 }

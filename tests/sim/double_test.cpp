@@ -217,6 +217,36 @@ TEST(Counts, AreWrittenAtExit) {
     unlink(path);
 }
 
+/// Made before cuInit, so its destructor runs when the driver is gone; ends the process with the code it gets.
+struct BeforeTheDriver {
+    bool armed = false;
+    ~BeforeTheDriver() {
+        if (armed)
+            _exit(CU(cuCtxSynchronize)());
+    }
+};
+BeforeTheDriver before_the_driver;
+
+TEST_F(Double, IsGoneForExitHandlersOlderThanCuInit) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process image: a forked child gets 3 from everything
+    EXPECT_EXIT(
+        {
+            before_the_driver.armed = true;
+            std::exit(0);
+        },
+        testing::ExitedWithCode(CUDA_ERROR_DEINITIALIZED), "");
+}
+
+TEST_F(Double, IsThereForExitHandlersYoungerThanCuInit) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            std::atexit([] { _exit(CU(cuCtxSynchronize)() == CUDA_SUCCESS ? 9 : 1); });
+            std::exit(0);
+        },
+        testing::ExitedWithCode(9), "");
+}
+
 TEST_F(Double, GivesNothingToAForkedChild) {
     const pid_t child = fork();
     if (child == 0) {

@@ -78,22 +78,6 @@ CUresult instantiate_old(CUgraphExec* out, CUgraph graph, CUgraphNode* error_nod
     return code;
 }
 
-/// A launch into a capturing stream becomes a child graph: the template may be gone, so it is made from the copy.
-Graph* to_template(const ExecBody& body) {
-    Graph* graph = new_graph();
-    for (const ExecNode& node : body.nodes) {
-        Work work = node.work;
-        if (auto* child = std::get_if<ChildWork>(&work))
-            child->graph = to_template(*node.child);
-        append_node(graph, {}, std::move(work));
-    }
-    for (size_t i = 0; i < body.nodes.size(); ++i) {
-        for (const unsigned before : body.nodes[i].after)
-            connect(graph->nodes[before], graph->nodes[i], {});
-    }
-    return graph;
-}
-
 CUresult run_all(const ExecBody& body) {
     for (const unsigned position : body.order) {
         const ExecNode& node = body.nodes[position];
@@ -120,11 +104,9 @@ CUresult launch(CUgraphExec handle, CUstream stream_handle) {
         if (stream->capture != nullptr) {
             if (stream->capture->invalidated)
                 return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-            if (const CUresult code = unsafe_call(); code != CUDA_SUCCESS)
-                return code;
-            Work work = ChildWork{to_template(*exec->body)};
-            bool captured;
-            return capture_work(stream, work, &captured);
+            // In every mode, as measured; it is not captured as a child graph.
+            invalidate(*stream->capture);
+            return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
         }
         if (const CUresult code = check_legacy(stream); code != CUDA_SUCCESS)
             return code;

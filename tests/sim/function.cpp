@@ -18,6 +18,7 @@
 namespace keepgraph::sim {
 
 std::atomic<bool> initialised{false};
+std::atomic<bool> deinitialised{false};
 std::atomic<bool> forked{false};
 
 namespace {
@@ -30,6 +31,8 @@ struct Failure {
 
 std::atomic<Function*> called{nullptr};
 std::atomic<bool> any_failure{false};
+std::atomic<unsigned long long> calls_after_exit{0};
+std::atomic<bool> counts_written{false};
 std::mutex failures_mutex;
 
 std::vector<Failure>& failures() {
@@ -87,7 +90,10 @@ __attribute__((destructor)) void write_counts() {
     for (Function* function = called; function != nullptr; function = function->next) {
         std::fprintf(file, "%s %llu\n", function->name, function->calls.load());
     }
+    if (calls_after_exit != 0)
+        std::fprintf(file, "calls_after_exit %llu\n", calls_after_exit.load());
     std::fclose(file);
+    counts_written = true;
 }
 
 void remember(Function* function) {
@@ -115,6 +121,11 @@ CUresult Function::enter(Needs needs) {
         const unsigned long long call = calls.fetch_add(1, std::memory_order_relaxed) + 1;
         if (call == 1)
             remember(this);
+        if (deinitialised.load(std::memory_order_relaxed)) {
+            ++calls_after_exit;
+            if (counts_written)  // the call comes from a library that ends after this one
+                write_counts();
+        }
         if (any_failure.load(std::memory_order_relaxed)) {
             if (const CUresult code = injected(name, call); code != CUDA_SUCCESS)
                 return code;
@@ -125,7 +136,14 @@ CUresult Function::enter(Needs needs) {
     if (forked.load(std::memory_order_relaxed) || !initialised.load(std::memory_order_relaxed)) {
         return CUDA_ERROR_NOT_INITIALIZED;
     }
+    if (deinitialised.load(std::memory_order_relaxed))
+        return CUDA_ERROR_DEINITIALIZED;
     return thread.in_callback ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+void deinitialise_at_exit() {
+    // Not a destructor of this library: those run after all exit handlers, and the real driver is gone before.
+    [[maybe_unused]] static const int registered = std::atexit([] { deinitialised = true; });
 }
 
 Twin::Twin() {

@@ -31,7 +31,12 @@ class Twin {
 
 bool is_hidden(const char* exported_name);  // KEEPGRAPH_SIM_HIDE
 
+/// Registers the end of the driver, once: exit handlers that were registered later still have a working driver, those
+/// registered earlier (static destructors among them) get CUDA_ERROR_DEINITIALIZED.
+void deinitialise_at_exit();
+
 extern std::atomic<bool> initialised;
+extern std::atomic<bool> deinitialised;
 extern std::atomic<bool> forked;  // the child of a fork can use nothing, as with the real driver
 
 }  // namespace keepgraph::sim

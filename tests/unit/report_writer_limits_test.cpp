@@ -14,6 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 using unit_tests::CapturedStderr;
 using unit_tests::content;
+using unit_tests::descriptor_of;
+using unit_tests::lowest_free_descriptor;
 using unit_tests::put;
 using unit_tests::Scratch;
 using unit_tests::signal_state;
@@ -87,8 +89,7 @@ TEST_F(ReportWriterLimits, AfterNinetyNineNumbersItIsAProblem) {
 }
 
 TEST_F(ReportWriterLimits, NoDescriptorLeft) {
-    const int lowest = ::dup(STDIN_FILENO);
-    ::close(lowest);
+    const int lowest = lowest_free_descriptor();
     {
         const SoftLimit none(RLIMIT_NOFILE, static_cast<rlim_t>(lowest));
         EXPECT_EQ(Writer::make(scratch / "recording", plenty, {}, problem), nullptr);
@@ -101,8 +102,7 @@ TEST_F(ReportWriterLimits, NoDescriptorLeft) {
 TEST_F(ReportWriterLimits, NoDescriptorLeftLater) {
     const CapturedStderr captured;
     const auto writer = make();
-    const int lowest = ::dup(STDIN_FILENO);
-    ::close(lowest);
+    const int lowest = lowest_free_descriptor();
     {
         const SoftLimit none(RLIMIT_NOFILE, static_cast<rlim_t>(lowest));
         EXPECT_TRUE(writer->event("the descriptor is kept", {}));
@@ -113,15 +113,11 @@ TEST_F(ReportWriterLimits, NoDescriptorLeftLater) {
 }
 
 TEST_F(ReportWriterLimits, FewDescriptorsAllowed) {
-    const int lowest = ::dup(STDIN_FILENO);
-    ::close(lowest);
     const SoftLimit few(RLIMIT_NOFILE, 64);
     const auto writer = make();
     EXPECT_TRUE(writer->event("a", {}));
-    const int after = ::dup(STDIN_FILENO);
-    ::close(after);
-    EXPECT_EQ(after, lowest) << "the program's numbers are not those of a run without the recording";
-    EXPECT_FALSE(texts_of("a").empty());
+    EXPECT_GE(descriptor_of(events), 32) << "it is in the program's way";
+    EXPECT_EQ(texts_of("a").size(), 1u);
 }
 
 TEST_F(ReportWriterLimits, EventThatDoesNotFitIsCutOffAgain) {
@@ -187,6 +183,19 @@ TEST_F(ReportWriterLimits, OldestGraphFilesGoFirst) {
     EXPECT_EQ(texts_of("notice").at(1), "out_max of 10000 bytes is reached: deleted graph-3.json, graph-1.json");
     EXPECT_EQ(writer->losses().deleted_files, 3u);
     EXPECT_EQ(writer->losses().files, 0u);
+}
+
+TEST_F(ReportWriterLimits, OlderVersionIsNotDeletedToMakeRoomForTheNewOne) {
+    const auto writer = make(10000);
+    for (const char* name : {"graph-1.json", "graph-2.json", "graph-3.json"})
+        EXPECT_TRUE(writer->file(name, std::string(3000, 'x')));
+    EXPECT_TRUE(writer->file("graph-1.json", std::string(5000, 'x')));
+    EXPECT_EQ(files(), "graph-1.json graph-3.json");
+    EXPECT_EQ(texts_of("notice").at(0), "out_max of 10000 bytes is reached: deleted graph-2.json");
+    EXPECT_TRUE(writer->file("graph-4.json", std::string(1000, 'x'))) << "9000 of 10000 bytes are counted";
+    EXPECT_EQ(files(), "graph-1.json graph-3.json graph-4.json");
+    EXPECT_TRUE(writer->file("graph-5.json", std::string(1000, 'x')));
+    EXPECT_EQ(files(), "graph-1.json graph-4.json graph-5.json") << "10000 bytes and the notice do not fit";
 }
 
 TEST_F(ReportWriterLimits, GraphFileThatNeverFitsDeletesNothing) {

@@ -22,6 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using unit_tests::CapturedStderr;
 using unit_tests::content;
+using unit_tests::descriptor_of;
+using unit_tests::lowest_free_descriptor;
 using unit_tests::NoMemory;
 using unit_tests::put;
 using unit_tests::Scratch;
@@ -43,20 +45,6 @@ struct ReportWriterTest : testing::Test {
         for (std::string line; std::getline(in, line);)
             all.push_back(Json::parse(line));
         return all;
-    }
-    /// The descriptor that is open for this file, -1: none.
-    static int descriptor_of(const std::string& path) {
-        for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
-            std::error_code ignored;
-            if (fs::read_symlink(entry.path(), ignored) == path)
-                return std::stoi(entry.path().filename());
-        }
-        return -1;
-    }
-    static int lowest_free() {
-        const int fd = ::open("/dev/null", O_RDONLY);
-        ::close(fd);
-        return fd;
     }
     Scratch scratch;
     std::string events = scratch / "recording/events.jsonl";
@@ -118,11 +106,11 @@ TEST_F(ReportWriterTest, FolderThatExistsIsLeftAloneAndANumberIsAdded) {
 }
 
 TEST_F(ReportWriterTest, DescriptorIsOutOfTheWay) {
-    const int before = lowest_free();
+    const int before = lowest_free_descriptor();
     const auto writer = make();
     EXPECT_TRUE(writer->event("a", {}));
     EXPECT_TRUE(writer->file("graph-1.json", "{}"));
-    EXPECT_EQ(lowest_free(), before);
+    EXPECT_EQ(lowest_free_descriptor(), before);
     const int fd = descriptor_of(events);
     EXPECT_GE(fd, 400);
     EXPECT_EQ(::fcntl(fd, F_GETFD), FD_CLOEXEC);

@@ -41,6 +41,23 @@ inline void put(const std::string& path, const std::string& text) {
     std::ofstream(path, std::ios::binary) << text;
 }
 
+/// The descriptor that this process has open for the file, -1: none.
+inline int descriptor_of(const std::string& path) {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code ignored;
+        if (std::filesystem::read_symlink(entry.path(), ignored) == path)
+            return std::stoi(entry.path().filename());
+    }
+    return -1;
+}
+
+/// The number that the program's next open() gets.
+inline int lowest_free_descriptor() {
+    const int fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::close(fd);
+    return fd;
+}
+
 /// Descriptor 2 is another one while this lives; -1: closed.
 class StderrAs {
   public:

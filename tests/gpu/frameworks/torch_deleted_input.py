@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A captured graph whose input is deleted before the replay. Run with PYTORCH_NO_CUDA_MEMORY_CACHING=1, so that `del`
-reaches the driver; the capture itself allocates nothing (out=)."""
+"""A captured graph whose input is deleted before the replay: one finding, with the lines of the `del` and of the
+capture. Run with PYTORCH_NO_CUDA_MEMORY_CACHING=1, so that `del` reaches the driver; the capture itself allocates
+nothing (out=)."""
 import torch
 
 x = torch.ones(4096, device="cuda")
@@ -16,4 +17,5 @@ print("y", y[0].item())
 del x
 graph.replay()
 torch.cuda.synchronize()
-print("done")
+print("graphs: 1")
+print("launches: 2")

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// keepgraph doctor: what will work here, and what the shim will and will not see of a program.
+#include "cli/doctor.h"
+
+#include <elf.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/cudart_link.h"
+#include "cli/help.h"
+#include "cli/machine.h"
+#include "cli/preload.h"
+#include "cli/target.h"
+
+namespace keepgraph::cli {
+namespace {
+
+struct DoctorOptions {
+    std::string program;
+    bool coverage = false;
+};
+
+constexpr const char* usage =
+    "usage: keepgraph doctor [PROGRAM]\n"
+    "       keepgraph doctor --coverage -- PROGRAM [ARGUMENTS...]";
+
+std::string joined(const std::vector<std::string>& texts) {
+    std::string result;
+    for (const std::string& text : texts) {
+        result += (result.empty() ? "" : ", ") + text;
+    }
+    return result;
+}
+
+const char* kind_of(const ElfFile& elf) {
+    const bool pie = elf.type == ET_DYN;
+    if (elf.interpreter.empty()) {
+        // Older linkers set no DF_1_PIE: then the two look alike.
+        return !pie ? "static program" : (elf.flags_1 & DF_1_PIE) != 0 ? "static-pie program" : "shared library";
+    }
+    return pie ? "dynamic program (pie)" : "dynamic program";
+}
+
+std::string glibc_of(const Executable& program) {
+    const std::string path = program.libraries.path_of("libc.so.6");
+    const auto library = path.empty() ? std::nullopt : ElfFile::open(path);
+    if (!library) {
+        return "";
+    }
+    std::string newest;
+    for (const std::string& version : library->version_definitions) {
+        if (version.rfind("GLIBC_2", 0) == 0 && (newest.empty() || strverscmp(version.c_str(), newest.c_str()) > 0)) {
+            newest = version;
+        }
+    }
+    return path + (newest.empty() ? " (not glibc)" : " (up to " + newest + ")");
+}
+
+void say_cuda(const Executable& program) {
+    const CudaLink link = cuda_link(program);
+    std::vector<std::string> ways;
+    if (!link.shared_cudart.empty()) {
+        ways.push_back("shared (" + link.shared_cudart + ")");
+    }
+    if (!link.static_cudart.empty()) {
+        ways.push_back("static, inside " + joined(link.static_cudart));
+    }
+    say("cudart", ways.empty() ? "none linked" : joined(ways));
+    say("libcuda", link.libcuda.empty() ? "not linked" : "linked (" + link.libcuda + ")");
+    if (!link.device_code.empty()) {
+        say("GPU code", "in " + joined(link.device_code));
+    }
+    if (!link.shared_cudart.empty()) {
+        say("seen by", "driver door (all book-keeping) and runtime door (names of the cuda... calls above it)");
+    } else if (!link.static_cudart.empty()) {
+        say("seen by",
+            "driver door (all book-keeping); calls inside a static cudart go past the runtime door, so "
+            "their names show only as stack frames");
+    } else if (!link.libcuda.empty()) {
+        say("seen by", "driver door (all book-keeping)");
+    } else {
+        say("seen by",
+            "whatever it loads with dlopen (Python does so): driver door, and runtime door for a shared "
+            "cudart; the files cannot tell");
+    }
+}
+
+void say_blind_spots(const Executable& program) {
+    std::vector<std::string> spots;
+    if (program.elf.symbolic) {
+        spots.push_back("linked with -Bsymbolic: CUDA functions that it defines itself are called past the shim");
+    }
+    const std::string sanitizer = static_sanitizer(program.elf);
+    if (!sanitizer.empty()) {
+        spots.push_back("has " + sanitizer + " inside: its runtime cannot be put before the shim");
+    }
+    if (program.elf.imports("dlmopen")) {
+        spots.push_back("calls dlmopen: a library in a namespace of its own has no shim in it");
+    }
+    if (program.elf.imports("dlopen")) {
+        spots.push_back(
+            "calls dlopen: with RTLD_DEEPBIND a library looks symbols up past every preload. Its files "
+            "cannot tell whether it does; --coverage and the last line of a run show what was seen");
+    }
+    for (const std::string& spot : spots) {
+        say("blind spot", spot);
+    }
+}
+
+void say_environment() {
+    const auto tell = [](const char* name, const char* meaning) {
+        const char* value = std::getenv(name);
+        if (value != nullptr && *value != '\0') {
+            say("note", std::string(name) + "=" + value + ": " + meaning);
+        }
+    };
+    tell("LD_PRELOAD", "stays, behind the shim");
+    tell("LD_AUDIT", "an audit module may bind calls to CUDA past the shim");
+    tell("CUDA_INJECTION64_PATH", "another tool is loaded into the driver (nsys and CUPTI tools do so)");
+    tell("NVTX_INJECTION64_PATH", "another tool listens to NVTX");
+    tell("NV_COMPUTE_PROFILER_PERFWORKS_DIR", "Nsight Compute is about to take the process");
+    tell("NV_NSIGHT_INJECTION_TRANSPORT_TYPE", "Nsight is about to take the process");
+    tell("NV_SANITIZER_INJECTION_PORT_BASE", "compute-sanitizer is about to take the process");
+}
+
+bool say_program(const std::string& name, const Shim& shim) {
+    const auto shim_elf = shim.path.empty() ? std::nullopt : ElfFile::open(shim.path);
+    const Target target = inspect(name, shim.path, shim_elf ? &*shim_elf : nullptr);
+    say("program", target.path);
+    for (const std::string& script : target.scripts) {
+        say("script", script + (target.shell_script && script == target.path ? " (no #! line: /bin/sh)" : ""));
+    }
+    for (const Executable& executable : target.executables) {
+        say("file", executable.path + ": " + kind_of(executable.elf) + ", " + machine_text(executable.elf));
+        if (!executable.elf.interpreter.empty()) {
+            say("loader", executable.elf.interpreter);
+        }
+        if (const std::string glibc = glibc_of(executable); !glibc.empty()) {
+            say("glibc", glibc);
+        }
+        for (const LoadedObject& object : executable.libraries.objects) {
+            if (object.path.empty() && object.name.rfind("linux-", 0) != 0) {
+                say("missing", object.name + ": the loader does not find it");
+            }
+        }
+        say_cuda(executable);
+        say_blind_spots(executable);
+    }
+    const std::vector<std::string> runtimes = sanitizer_runtimes(target);
+    if (!runtimes.empty()) {
+        say("sanitizer", joined(runtimes) + ": `keepgraph run` puts it before the shim");
+    }
+    say("verdict",
+        target.refusal ? "cannot be run: " + target.refusal->reason : "can be run: keepgraph run -- " + name);
+    return !target.refusal;
+}
+
+int doctor(const DoctorOptions& options) {
+    const ProgramLine& line = program_line();
+    if (options.coverage) {
+        if (line.words.empty()) {
+            std::fprintf(stderr, "keepgraph: no program is given\n%s\n", usage);
+            return exit_usage;
+        }
+        return report_coverage(line.words);
+    }
+    std::string program = options.program;
+    if (program.empty() && !line.words.empty()) {
+        program = line.words[0];
+    }
+    say("keepgraph", KEEPGRAPH_VERSION);
+    const Shim shim = find_shim();
+    const Finding loads = shim_loads(shim);
+    say("shim", loads.text);
+    say("driver", driver_here().text);
+    say("CUPTI", cupti_here().text);
+    say_environment();
+    // No driver is no reason: a program may bring its own, or run on another machine.
+    return (program.empty() || say_program(program, shim)) && loads.good ? 0 : 1;
+}
+
+}  // namespace
+
+void say(const std::string& key, const std::string& text) {
+    std::printf("%-10s %s\n", key.c_str(), text.c_str());
+}
+
+void add_doctor(CLI::App& app, int& exit_code) {
+    auto options = std::make_shared<DoctorOptions>();
+    CLI::App* command = app.add_subcommand("doctor", "Tell what works here, and what the shim will see of a program");
+    set_help(*command, usage);
+    command->add_option("program", options->program,
+                        "A program or script: how it is linked, what cannot be seen of it. Default: "
+                        "none, this machine alone.");
+    command->add_flag("--coverage", options->coverage,
+                      "Run the program behind -- under the shim, and list the driver functions that look-ups handed "
+                      "out with a wrapper and without. The program's own output comes first. Default: off.");
+    command->footer(
+        "The program is not run without --coverage, its loader is (as ldd does): do not use it on files that you "
+        "would not run.\n"
+        "Exit codes: 0 it can be run under the shim (with --coverage: the recording told); 1 it cannot; 2 wrong usage; "
+        "--coverage also those of run: 125, 126, 127.");
+    command->callback([options, &exit_code] { exit_code = doctor(*options); });
+}
+
+}  // namespace keepgraph::cli

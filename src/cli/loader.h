@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a program's own loader would load for it: the loader is asked, since only it knows its cache, run paths and
+// folders.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace keepgraph::cli {
+
+struct LoadedObject {
+    std::string name;  ///< as the program asks for it: libc.so.6
+    std::string path;  ///< empty: not found
+};
+
+struct Listing {
+    std::vector<LoadedObject> objects;
+    /// Path of the object with that name, "" when there is none or it was not found.
+    std::string path_of(std::string_view name) const;
+};
+
+/// `INTERPRETER --list FILE`, as ldd does for files that it may not execute. Not LD_TRACE_LOADED_OBJECTS=1 FILE: a
+/// loader that does not know the variable would run the program. Preloads and audit modules are left out.
+/// Empty when the loader cannot be run or does not know --list.
+Listing list_libraries(const std::string& interpreter, const std::string& file);
+
+}  // namespace keepgraph::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// OUT as the command hands it on.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace keepgraph::cli {
+
+inline constexpr const char* default_out = "keepgraph-out/%t-%h-%p";
+
+/// A relative pattern is meant where the command was typed, not where a program happens to be at its first graph.
+std::string absolute_out(const std::string& pattern);
+
+/// A path as a pattern that expands to it.
+std::string literal_out(const std::string& path);
+
+/// Makes a folder that was not there before, named by the pattern, expanded for this process; with -2, -3, ... behind
+/// it when that exists. Throws std::filesystem::filesystem_error.
+std::filesystem::path make_fresh_folder(const std::string& pattern);
+
+/// A folder in TMPDIR, removed with all it holds at the end of its owner.
+class TemporaryFolder {
+  public:
+    TemporaryFolder();
+    ~TemporaryFolder();
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    const std::filesystem::path& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+}  // namespace keepgraph::cli

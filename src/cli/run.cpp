@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// keepgraph run: a program under the shim.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/events.h"
+#include "cli/help.h"
+#include "cli/launch.h"
+#include "cli/out_folder.h"
+#include "cli/setting_flags.h"
+#include "cli/subprocess.h"
+#include "config/out_pattern.h"
+
+namespace keepgraph::cli {
+namespace {
+
+constexpr const char* usage = "usage: keepgraph run [options] -- PROGRAM [ARGUMENTS...]";
+
+struct RunOptions {
+    SettingFlags settings;
+    int error_exitcode = 0;
+};
+
+int refuse(int code, const std::string& reason) {
+    std::fprintf(stderr, "keepgraph: %s\n", reason.c_str());
+    return code;
+}
+
+void set_environment(const RunOptions& options, const Launch& launch) {
+    for (const auto& [name, value] : options.settings.given()) {
+        set_variable(name, name == "KEEPGRAPH_OUT" ? absolute_out(value) : value);
+    }
+    if (std::getenv("KEEPGRAPH_OUT") == nullptr) {
+        set_variable("KEEPGRAPH_OUT", absolute_out(default_out));
+    }
+    set_variable("LD_PRELOAD", launch.preload);
+}
+
+// Which findings are of this run? OUT gets a folder that this run alone has: OUT is expanded once, for the command,
+// the folder is made here and now, and each process of the run has its recording in it. Then every recording below it
+// counts, however many processes there were, and nothing else does. Comparing what lies below OUT before and after
+// would count the findings of another run that writes to the same place meanwhile, which on a build server is the
+// rule; process ids cannot tell either, since the command never learns those of its grandchildren. A process that is
+// still running when the program ends is not waited for: what it has found until then counts.
+int run_counting_findings(const RunOptions& options, const Launch& launch) {
+    const std::string pattern = std::getenv("KEEPGRAPH_OUT");
+    if (!config::valid_out(pattern)) {
+        return refuse(exit_usage,
+                      "KEEPGRAPH_OUT=" + pattern + " is not allowed, and --error-exitcode reads from there");
+    }
+    // OUT is switched off: the recordings are made all the same, and do not stay.
+    std::optional<TemporaryFolder> temporary;
+    std::filesystem::path folder;
+    try {
+        if (pattern.empty()) {
+            folder = temporary.emplace().path();
+        } else {
+            folder = make_fresh_folder(pattern);
+        }
+    } catch (const std::filesystem::filesystem_error& error) {
+        return refuse(exit_refused, std::string("--error-exitcode needs a recording: ") + error.what());
+    }
+    set_variable("KEEPGRAPH_OUT", literal_out(folder.native()) + "/%t-%h-%p");
+    const Ended ended = run_and_wait([&] { become(launch); });
+
+    std::size_t findings = 0;
+    for_each_event(folder, "finding", [&](const nlohmann::json&) { ++findings; });
+    std::error_code ignored;
+    std::filesystem::remove(folder, ignored);  // when it is empty: no process had a graph
+    const std::string where = temporary ? "" : " in " + folder.native();
+    temporary.reset();  // end_like() does not return, and a signal runs no destructor
+    if (findings > 0) {
+        std::fprintf(stderr, "keepgraph: %zu finding%s%s: exit code %d\n", findings, findings == 1 ? "" : "s",
+                     where.c_str(), options.error_exitcode);
+        return options.error_exitcode;
+    }
+    end_like(ended);
+}
+
+int run(const RunOptions& options) {
+    if (program_line().words.empty()) {
+        return refuse(exit_usage, std::string("no program is given\n") + usage + "\nMore: keepgraph run --help");
+    }
+    const Launch launch = prepare(program_line().words);
+    if (launch.refusal) {
+        return refuse(launch.refusal->code, "cannot run " + launch.refusal->reason);
+    }
+    set_environment(options, launch);
+    if (options.error_exitcode != 0) {
+        return run_counting_findings(options, launch);
+    }
+    become(launch);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+    auto options = std::make_shared<RunOptions>();
+    CLI::App* command = app.add_subcommand("run", "Run a program under the shim");
+    set_help(*command, usage);
+    options->settings.add_to(*command);
+    command
+        ->add_option("--error-exitcode", options->error_exitcode,
+                     "End with N when the recordings of the run hold a finding, else as the program ended. Waits for "
+                     "the program and passes signals on. OUT then names one folder for the whole run, with a recording "
+                     "for each process in it. Default: off, the program takes the place of this command.")
+        ->type_name("N")
+        ->check(CLI::Range(1, 255));
+    command->footer(
+        std::string("OUT is ") + default_out +
+        " unless --out or KEEPGRAPH_OUT say otherwise. Other variables that are set stay in force; a flag goes before "
+        "its variable.\n"
+        "Exit codes: the program's own; 2 wrong usage; 125 the program cannot run under the shim (setuid, file "
+        "capabilities, static, another architecture, a glibc that is too old), or there is no shim; 126 not "
+        "executable; 127 not found.\n"
+        "KEEPGRAPH_LIB names the shim when it is not beside this command.");
+    command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace keepgraph::cli

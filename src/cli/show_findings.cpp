@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "cli/show.h"
+#include "report/text.h"
+
+namespace keepgraph::cli {
+namespace {
+
+using report::MemoryCall;
+using report::RecordedFinding;
+using report::Recording;
+
+constexpr std::size_t most_references = 10;
+
+/// `cuMemFree_v2 (cudaFree), thread 18010 "worker", at 1.203 s`
+std::string call_text(const MemoryCall& call) {
+    std::string text = call.call.empty() ? "a call that was not recorded" : call.call;
+    if (!call.runtime_call.empty())
+        text += " (" + call.runtime_call + ")";
+    if (call.thread)
+        text += fmt::format(", thread {}", *call.thread);
+    if (!call.thread_name.empty())
+        text += " \"" + call.thread_name + "\"";
+    if (call.t)
+        text += fmt::format(", at {:.3f} s", *call.t);
+    return text;
+}
+
+std::string reference_text(const report::RecordedReference& reference) {
+    std::string text = reference.node ? fmt::format("node {}", *reference.node) : std::string("a node");
+    if (!reference.path.empty())
+        text += " of " + reference.path;
+    if (!reference.kernel.empty())
+        text += ", kernel " + report::short_name(reference.kernel);
+    else if (!reference.node_type.empty())
+        text += ", " + reference.node_type;
+    if (!reference.slot.empty())
+        text += ", " + reference.slot;
+    text += " = " + address_text(reference.address);
+    if (reference.offset && *reference.offset != 0)
+        text += fmt::format(" (byte {} of the allocation)", *reference.offset);
+    return reference.grade.empty() ? text : text + ", " + reference.grade;
+}
+
+std::string title(const RecordedFinding& finding) {
+    const bool recycled = finding.kind == "recycled";
+    std::string text = fmt::format("finding {}: ", finding.number);
+    text += finding.graph ? fmt::format("graph {}", *finding.graph) : std::string("a graph");
+    text += " was about to use " + allocation_text(finding.allocation);
+    if (recycled)
+        text += ", which had been freed; the address belongs to a younger allocation";
+    else if (finding.kind == "freed" || finding.kind.empty())
+        text += ", which had been freed";
+    else
+        text += ": " + finding.kind;  // of a newer writer
+    std::string marks = finding.grade;
+    if (!finding.action.empty())
+        marks += (marks.empty() ? "" : ", ") + finding.action;
+    return marks.empty() ? text : text + " [" + marks + "]";
+}
+
+void print_captured(Page& page, const Recording& recording, const RecordedFinding& finding, StackText& stacks) {
+    report::Number stack = finding.capture_stack;
+    std::string text = "  captured      ";
+    const auto capture = finding.capture ? recording.captures.find(*finding.capture) : recording.captures.end();
+    if (finding.capture)
+        text += fmt::format("capture {}", *finding.capture);
+    else
+        text += stack ? "in" : "not: built by hand";
+    if (capture != recording.captures.end()) {
+        if (!capture->second.begin_call.empty())
+            text += ", begun by " + capture->second.begin_call;
+        if (!capture->second.begin_thread_name.empty())
+            text += ", thread \"" + capture->second.begin_thread_name + "\"";
+        if (!stack)
+            stack = capture->second.begin_stack;
+    }
+    page.paragraph(text, 16);
+    if (finding.capture || stack)
+        stacks.print(page, stack);
+}
+
+void print_finding(Page& page, const Recording& recording, const RecordedFinding& finding, StackText& stacks) {
+    page.alarm(title(finding));
+    std::string exec = "  exec          " + address_text(finding.exec);
+    if (finding.replay)
+        exec += fmt::format(", replay {}", *finding.replay);
+    page.paragraph(exec, 16);
+
+    const std::size_t shown =
+        page.screen().full ? finding.references.size() : std::min(finding.references.size(), most_references);
+    for (std::size_t i = 0; i < shown; ++i)
+        page.paragraph((i == 0 ? "  used by       " : "                ") + reference_text(finding.references[i]), 18);
+    if (shown < finding.references.size())
+        page.line(fmt::format("                and {} more (--full)", finding.references.size() - shown));
+
+    if (finding.allocation.stack) {
+        page.line("  allocated");
+        stacks.print(page, finding.allocation.stack);
+    }
+    if (finding.death) {
+        page.paragraph("  freed by      " + call_text(*finding.death), 16);
+        stacks.print(page, finding.death->stack);
+    } else {
+        page.paragraph(
+            "  freed by      not seen" + (finding.death_unknown.empty() ? std::string() : ": " + finding.death_unknown),
+            16);
+    }
+    if (finding.younger) {
+        page.paragraph("  now there     " + allocation_text(finding.younger->allocation), 16);
+        page.paragraph("  allocated by  " + call_text(finding.younger->birth), 16);
+        stacks.print(page,
+                     finding.younger->birth.stack ? finding.younger->birth.stack : finding.younger->allocation.stack);
+    }
+    print_captured(page, recording, finding, stacks);
+    if (finding.instantiate_stack) {
+        page.line("  instantiated");
+        stacks.print(page, finding.instantiate_stack);
+    }
+    if (finding.launch_stack) {
+        page.line("  launched");
+        stacks.print(page, finding.launch_stack);
+    }
+}
+
+}  // namespace
+
+std::string allocation_text(const report::RecordedAllocation& allocation) {
+    std::string text = allocation.size ? counted(*allocation.size, "byte") : std::string("an unknown number of bytes");
+    text += " of " + (allocation.kind.empty() ? std::string() : allocation.kind + " ") + "memory";
+    if (allocation.address)
+        text += " at " + address_text(allocation.address);
+    if (allocation.id)
+        text += fmt::format(" (allocation #{})", *allocation.id);
+    if (allocation.device && *allocation.device != 0)
+        text += fmt::format(" of device {}", *allocation.device);
+    return text;
+}
+
+void print_findings(Page& page, const Recording& recording, StackText& stacks) {
+    page.heading("findings");
+    if (recording.findings.empty())
+        page.line("  none");
+    bool first = true;
+    for (const RecordedFinding& finding : recording.findings) {
+        if (!first)
+            page.blank();
+        first = false;
+        print_finding(page, recording, finding, stacks);
+    }
+}
+
+}  // namespace keepgraph::cli

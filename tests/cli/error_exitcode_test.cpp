@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// keepgraph run --error-exitcode. fake_app writes the recordings that the shim would.
+#include <signal.h>
+
+#include "command.h"
+
+namespace keepgraph::cli_tests {
+namespace {
+
+Outcome counted(const TempFolder& folder, std::vector<std::string> words, const std::string& out = "") {
+    std::vector<std::string> all{"run", "--error-exitcode", "99"};
+    if (!out.empty()) {
+        all.insert(all.end(), {"--out", out});
+    }
+    all.insert(all.end(), {"--", fake_app()});
+    all.insert(all.end(), words.begin(), words.end());
+    return keepgraph(all, {}, folder.path());
+}
+
+std::size_t recordings_below(const std::string& folder) {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+        count += entry.path().filename() == "events.jsonl";
+    }
+    return count;
+}
+
+TEST(ErrorExitcode, TheProgramsOwnCodeWithoutFindings) {
+    TempFolder folder;
+    const Outcome outcome = counted(folder, {"exit", "7"});
+    EXPECT_TRUE(outcome.ended_with(7)) << outcome.describe();
+    EXPECT_EQ(outcome.err, "");
+    // No process had a graph: nothing stays but the folder for all runs.
+    EXPECT_TRUE(std::filesystem::is_empty(folder / "keepgraph-out"));
+    EXPECT_TRUE(counted(folder, {"no-finding", "exit", "8"}).ended_with(8));
+    EXPECT_EQ(recordings_below(folder.path()), 1u);
+}
+
+TEST(ErrorExitcode, NWithFindingsHoweverTheProgramEnds) {
+    for (const std::vector<std::string>& words :
+         std::vector<std::vector<std::string>>{{"finding"},
+                                               {"finding", "exit", "3"},
+                                               {"finding", "raise", "9"},
+                                               {"fork", "finding"},
+                                               {"fork", "fork", "finding", "exit", "1"}}) {
+        TempFolder folder;
+        const Outcome outcome = counted(folder, words);
+        EXPECT_TRUE(outcome.ended_with(99)) << outcome.describe();
+        EXPECT_TRUE(
+            preload_tests::count_lines_with(split_lines(outcome.err), "keepgraph: 2 findings in " + folder.path()) == 1)
+            << outcome.describe();
+        EXPECT_EQ(recordings_below(folder / "keepgraph-out"), 1u);
+    }
+}
+
+TEST(ErrorExitcode, EveryProcessHasARecordingInTheRunsFolder) {
+    TempFolder folder;
+    const Outcome outcome = counted(folder, {"finding", "fork", "finding"}, "runs/one");
+    EXPECT_TRUE(outcome.ended_with(99)) << outcome.describe();
+    EXPECT_TRUE(contains(outcome.err, "keepgraph: 4 findings in " + folder.path() + "/runs/one:"))
+        << outcome.describe();
+    EXPECT_EQ(recordings_below(folder / "runs/one"), 2u);
+}
+
+TEST(ErrorExitcode, RecordingsOfOtherRunsDoNotCount) {
+    TempFolder folder;
+    EXPECT_TRUE(counted(folder, {"finding"}, "rec").ended_with(99));
+    const Outcome second = counted(folder, {"no-finding", "exit", "4"}, "rec");
+    EXPECT_TRUE(second.ended_with(4)) << second.describe();
+    EXPECT_EQ(recordings_below(folder / "rec"), 1u);
+    EXPECT_EQ(recordings_below(folder / "rec-2"), 1u);
+    // Another run writes to the same OUT while this one lasts.
+    const Outcome outer = keepgraph({"run", "--error-exitcode", "99", "--out", "rec", "--", command_path(), "run",
+                                     "--out", folder / "rec/%p", "--", fake_app(), "finding", "exit", "5"},
+                                    {}, folder.path());
+    EXPECT_TRUE(outer.ended_with(5)) << outer.describe();
+    EXPECT_EQ(recordings_below(folder / "rec"), 2u);
+}
+
+TEST(ErrorExitcode, LineThatWasCutShortDoesNotCount) {
+    TempFolder folder;
+    EXPECT_TRUE(counted(folder, {"torn-finding", "exit", "6"}).ended_with(6));
+}
+
+TEST(ErrorExitcode, WorksWithOutSwitchedOff) {
+    TempFolder folder;
+    const Outcome outcome = keepgraph({"run", "--error-exitcode", "99", "--out", "", "--", fake_app(), "finding"},
+                                      {{"TMPDIR", folder.path()}}, folder.path());
+    EXPECT_TRUE(outcome.ended_with(99)) << outcome.describe();
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(ErrorExitcode, FolderThatCannotBeMadeIsSaid) {
+    TempFolder folder;
+    const Outcome outcome = counted(folder, {"exit", "0"}, "/dev/null/rec");
+    EXPECT_TRUE(outcome.ended_with(125)) << outcome.describe();
+    EXPECT_TRUE(contains(outcome.err, "--error-exitcode needs a recording")) << outcome.describe();
+    const Outcome bad = keepgraph({"run", "--error-exitcode", "9", "--", fake_app()}, {{"KEEPGRAPH_OUT", "x%q"}});
+    EXPECT_TRUE(bad.ended_with(2)) << bad.describe();
+}
+
+TEST(ErrorExitcode, PercentSignsAndChdirKeepThePlace) {
+    TempFolder folder;
+    std::filesystem::create_directory(folder / "5%p");
+    const Outcome outcome =
+        keepgraph({"run", "--error-exitcode", "99", "--out", "rec", "--", fake_app(), "chdir", "/", "finding"}, {},
+                  folder / "5%p");
+    EXPECT_TRUE(outcome.ended_with(99)) << outcome.describe();
+    EXPECT_EQ(recordings_below(folder / "5%p/rec"), 1u);
+}
+
+TEST(ErrorExitcode, DeathBySignalIsPassedOn) {
+    for (const int number : {SIGTERM, SIGSEGV, SIGKILL, SIGABRT, SIGINT}) {
+        TempFolder folder;
+        const Outcome outcome = counted(folder, {"raise", std::to_string(number)});
+        EXPECT_EQ(outcome.signal, number) << outcome.describe();
+    }
+}
+
+TEST(ErrorExitcode, SignalsReachTheProgram) {
+    for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT}) {
+        TempFolder folder;
+        const Outcome outcome = counted(folder, {"signal-parent", std::to_string(number), "exit", "42"});
+        EXPECT_TRUE(outcome.ended_with(42)) << number << ": " << outcome.describe();
+        EXPECT_EQ(outcome.out, "got " + std::to_string(number) + "\n");
+    }
+}
+
+TEST(ErrorExitcode, ProgramStartsWithACleanMaskAndDiesWithTheCommand) {
+    TempFolder folder;
+    EXPECT_EQ(counted(folder, {"mask"}).out, "0 blocked, SIGCHLD default\n");
+    EXPECT_EQ(counted(folder, {"death-signal"}).out, std::to_string(SIGKILL) + "\n");
+    // A caller that ignores SIGCHLD keeps the program's state from being lost, and the program inherits it.
+    preload_tests::Command command;
+    command.args = {"/usr/bin/env",
+                    "--ignore-signal=CHLD",
+                    command_path(),
+                    "run",
+                    "--error-exitcode",
+                    "99",
+                    "--out",
+                    "",
+                    "--",
+                    fake_app(),
+                    "mask",
+                    "exit",
+                    "13"};
+    const Outcome ignored = preload_tests::run(command);
+    EXPECT_TRUE(ignored.ended_with(13)) << ignored.describe();
+    EXPECT_EQ(ignored.out, "0 blocked, SIGCHLD ignored\n");
+}
+
+TEST(ErrorExitcode, RefusalsAndRangeAreTheSame) {
+    EXPECT_TRUE(keepgraph({"run", "--error-exitcode", "9", "--", "/no/such"}).ended_with(127));
+    EXPECT_TRUE(keepgraph({"run", "--error-exitcode", "9", "--", program("static_app")}).ended_with(125));
+    for (const char* bad : {"0", "256", "-1", "x"}) {
+        const Outcome outcome = keepgraph({"run", "--error-exitcode", bad, "--", fake_app()});
+        EXPECT_TRUE(outcome.ended_with(2)) << bad << ": " << outcome.describe();
+        EXPECT_TRUE(contains(outcome.err, "--error-exitcode")) << outcome.describe();
+    }
+}
+
+}  // namespace
+}  // namespace keepgraph::cli_tests

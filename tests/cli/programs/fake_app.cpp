@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands for a program under the shim, and for the shim's writer: it does what its arguments say, one after the other.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace {
+
+volatile sig_atomic_t last_signal = 0;
+
+// A recording as src/report/README.md has it, in the folder that OUT names.
+void record(const std::string& events) {
+    const char* pattern = std::getenv("KEEPGRAPH_OUT");
+    if (pattern == nullptr || *pattern == '\0') {
+        return;
+    }
+    std::string folder;
+    for (const char* c = pattern; *c != '\0'; ++c) {
+        if (*c != '%') {
+            folder += *c;
+            continue;
+        }
+        ++c;
+        folder += *c == 'p' ? std::to_string(getpid()) : *c == '%' ? "%" : std::string(1, *c);
+    }
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + "/manifest.json") << R"({"schema": 1, "pid": )" << getpid() << "}\n";
+    std::ofstream(folder + "/events.jsonl", std::ios::app) << events;
+}
+
+std::string finding(int number) {
+    return R"({"type": "finding", "t": 0.1, "thread": 1, "finding": )" + std::to_string(number) +
+           R"(, "graph": 1, "kind": "freed", "grade": "certain"})" + "\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        const auto next = [&] { return i + 1 < argc ? argv[++i] : ""; };
+        if (word == "args") {
+            while (++i < argc) {
+                std::printf("[%s]\n", argv[i]);
+            }
+        } else if (word == "env") {
+            for (char** entry = environ; *entry != nullptr; ++entry) {
+                if (std::strncmp(*entry, "KEEPGRAPH_", 10) == 0 || std::strncmp(*entry, "LD_PRELOAD=", 11) == 0) {
+                    std::printf("%s\n", *entry);
+                }
+            }
+        } else if (word == "parent") {
+            std::printf("%d\n", static_cast<int>(getppid()));
+        } else if (word == "death-signal") {
+            int number = 0;
+            prctl(PR_GET_PDEATHSIG, &number);
+            std::printf("%d\n", number);
+        } else if (word == "finding") {
+            record(finding(1) + finding(2));
+        } else if (word == "no-finding") {
+            record(R"({"type": "notice", "t": 0.1, "thread": 1, "text": "\"type\": \"finding\""})"
+                   "\n");
+        } else if (word == "torn-finding") {
+            const std::string line = finding(1);
+            record(line.substr(0, line.size() - 1));
+        } else if (word == "coverage") {
+            record(R"({"type": "coverage", "t": 0.1, "thread": 1, "wrapped": ["cuMemFree_v2", "cuGraphLaunch"],)"
+                   R"( "unwrapped": ["cuInit"]})"
+                   "\n");
+        } else if (word == "fork") {
+            // The rest is done by a child of a child, and this process ends well.
+            std::fflush(stdout);
+            if (fork() != 0) {
+                wait(nullptr);
+                return 0;
+            }
+        } else if (word == "chdir") {
+            if (chdir(next()) != 0) {
+                return 90;
+            }
+        } else if (word == "signal-parent") {
+            // What somebody sends to the command has to come back here.
+            const int number = std::atoi(next());
+            struct sigaction action {};
+            action.sa_handler = [](int which) { last_signal = which; };
+            sigaction(number, &action, nullptr);
+            sigset_t blocked;
+            sigset_t before;
+            sigfillset(&blocked);
+            sigdelset(&blocked, SIGALRM);
+            sigprocmask(SIG_BLOCK, &blocked, &before);
+            if (number != SIGALRM) {
+                alarm(20);
+            }
+            kill(getppid(), number);
+            sigdelset(&blocked, number);
+            while (last_signal == 0) {
+                sigsuspend(&blocked);
+            }
+            sigprocmask(SIG_SETMASK, &before, nullptr);
+            std::printf("got %d\n", static_cast<int>(last_signal));
+        } else if (word == "mask") {
+            sigset_t now;
+            sigprocmask(SIG_SETMASK, nullptr, &now);
+            struct sigaction child {};
+            sigaction(SIGCHLD, nullptr, &child);
+            int blocked = 0;
+            for (int number = 1; number < SIGRTMIN; ++number) {
+                blocked += sigismember(&now, number) == 1;
+            }
+            std::printf("%d blocked, SIGCHLD %s\n", blocked, child.sa_handler == SIG_IGN ? "ignored" : "default");
+        } else if (word == "raise") {
+            std::fflush(stdout);
+            raise(std::atoi(next()));
+        } else if (word == "exit") {
+            return std::atoi(next());
+        } else {
+            std::fprintf(stderr, "fake_app: what is %s?\n", word.c_str());
+            return 91;
+        }
+    }
+    return 0;
+}
