@@ -53,7 +53,7 @@ std::string place_of(const SourceFrame& frame, bool full) {
     return frame.function.empty() && !full ? std::string() : full ? frame.module : base_name(frame.module);
 }
 
-std::vector<SourceFrame> useful(std::vector<SourceFrame> frames) {
+std::vector<SourceFrame> useful(const std::vector<SourceFrame>& frames) {
     std::vector<SourceFrame> kept = frames;
     std::erase_if(kept, is_internal);
     return kept.empty() ? frames : kept;

@@ -38,7 +38,7 @@ std::string label(const GraphNode& node) {
     if (!node.grid.empty() || !node.block.empty())
         text += fmt::format("\\ngrid {} block {}", dimensions(node.grid), dimensions(node.block));
     for (const auto& [key, value] : node.details)
-        text += "\\n" + escaped(cut_end(printable(key + " " + value), label_columns));
+        text += "\\n" + escaped(cut_end(printable(fmt::format("{} {}", key, value)), label_columns));
     if (!node.enabled)
         text += "\\ndisabled";
     return text;

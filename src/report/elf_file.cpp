@@ -77,7 +77,7 @@ ElfIdentity identify_elf(const std::string& path) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return {};
-    const ElfIdentity result = identify(fd);
+    ElfIdentity result = identify(fd);
     close(fd);
     return result;
 }

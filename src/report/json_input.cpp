@@ -48,7 +48,7 @@ class InputFile {
         fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         struct stat status {};
         if (fd_ < 0 || fstat(fd_, &status) != 0) {
-            error = std::strerror(errno);
+            error = ::strerrordesc_np(errno);
             reset();
         } else if (!S_ISREG(status.st_mode)) {
             error = "not a regular file";
@@ -109,7 +109,7 @@ std::optional<Json> read_json_file(const std::string& path, std::string& error) 
     while ((length = file.read_some(buffer.data(), buffer.size())) > 0 && text.size() <= largest_text)
         text.append(buffer.data(), static_cast<std::size_t>(length));
     if (length < 0) {
-        error = std::strerror(errno);
+        error = ::strerrordesc_np(errno);
         return std::nullopt;
     }
     return parse_json(text, error);
@@ -142,7 +142,7 @@ bool for_each_line(const std::string& path, const std::function<void(std::uint64
         }
     }
     if (length < 0) {
-        error = std::strerror(errno);
+        error = ::strerrordesc_np(errno);
         return false;
     }
     if (!text.empty() || too_long)

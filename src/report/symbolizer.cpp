@@ -19,11 +19,11 @@ thread_local bool filling_a_state = false;
 }
 
 extern "C" {
-using phdr_callback = int (*)(dl_phdr_info*, std::size_t, void*);
-int __real_dl_iterate_phdr(phdr_callback callback, void* data);  // NOLINT: names are the linker's
-int __wrap_dl_iterate_phdr(phdr_callback callback, void* data);  // NOLINT
+using PhdrCallback = int (*)(dl_phdr_info*, std::size_t, void*);
+int __real_dl_iterate_phdr(PhdrCallback callback, void* data);  // NOLINT: names are the linker's
+int __wrap_dl_iterate_phdr(PhdrCallback callback, void* data);  // NOLINT
 
-int __wrap_dl_iterate_phdr(phdr_callback callback, void* data) {  // NOLINT
+int __wrap_dl_iterate_phdr(PhdrCallback callback, void* data) {  // NOLINT
     if (!filling_a_state)
         return __real_dl_iterate_phdr(callback, data);
     dl_phdr_info info{};

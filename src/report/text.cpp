@@ -142,7 +142,7 @@ std::string demangled(const std::string& name) {
 }
 
 std::string short_name(const std::string& name) {
-    const std::string full = demangled(name);
+    std::string full = demangled(name);
     // Without parameters there is no return type either: a plain C name, or whatever the program made up.
     if (full.find('(') == std::string::npos)
         return full;
