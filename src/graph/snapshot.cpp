@@ -36,7 +36,9 @@ bool copy_arguments(const CUDA_KERNEL_NODE_PARAMS& params, const Function& funct
         return true;
     }
     const auto packed = packed_buffer(params.extra);
-    std::memcpy(out, packed.data(), std::min<std::size_t>(packed.size(), function.bytes));
+    const std::size_t given = std::min<std::size_t>(packed.size(), function.bytes);
+    std::copy_n(packed.data(), given, out);
+    std::fill(out + given, out + function.bytes, std::byte{0});  // what stood there before was of an older call
     return !packed.empty() || function.bytes == 0;
 }
 

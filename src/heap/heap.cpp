@@ -16,7 +16,7 @@ namespace keepgraph::heap {
 namespace {
 
 // The pools keep blocks up to this size; bigger ones are mappings of their own.
-constexpr std::size_t biggest_pooled = std::size_t{64} << 10;
+constexpr std::size_t biggest_pooled = std::size_t{4} << 20;
 constexpr std::size_t arena_bytes = std::size_t{256} << 10;
 constexpr std::size_t usual_alignment = alignof(std::max_align_t);
 constexpr std::size_t biggest_alignment = 4096;  // of a mapping

@@ -36,7 +36,8 @@ struct LaunchRecord {
 /// shared count per launch, which 8 threads fight for (one shard per thread instead, 64 bytes each).
 /// The others are called under the session's lock. Tables that were outgrown are leaked: a reader may still walk them,
 /// and together they are smaller than the present one. A table full of graves is rebuilt into the one before it; a
-/// reader that was stopped for all that time may miss its handle, so "not found" has to be confirmed under the lock.
+/// reader that was stopped for all that time may miss its handle, so "not found" has to be confirmed under the lock. It
+/// gets no other exec's record: the slot's handle is looked at again behind the record.
 class LaunchTable {
   public:
     LaunchRecord* find(CUgraphExec handle) const noexcept {
@@ -46,8 +47,11 @@ class LaunchTable {
         for (std::uint64_t at = hash(handle);; ++at) {
             const Slot& slot = table->slots[at & table->mask];
             const CUgraphExec key = slot.handle.load(std::memory_order_acquire);
-            if (key == handle)
-                return slot.record.load(std::memory_order_acquire);
+            if (key == handle) {
+                LaunchRecord* const record = slot.record.load(std::memory_order_acquire);
+                // A rebuild may have given the slot to another exec in between: that record is not ours.
+                return slot.handle.load(std::memory_order_relaxed) == handle ? record : nullptr;
+            }
             if (key == nullptr)
                 return nullptr;
         }
@@ -68,7 +72,7 @@ class LaunchTable {
 
   private:
     struct Slot {
-        std::atomic<CUgraphExec> handle{nullptr};  // set once; a key without a record is a grave and may come back
+        std::atomic<CUgraphExec> handle{nullptr};  // stays until a rebuild; without a record it is a grave
         std::atomic<LaunchRecord*> record{nullptr};
     };
     struct Table {

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of a Snapshot when its exec is given new parameters, a new template, or no room.
+#include <algorithm>
+
+#include "fake_driver.h"
+#include "graph/snapshot.h"
+
+namespace keepgraph::graph {
+namespace {
+
+using unit_tests::FakeFunction;
+using unit_tests::FakeGraph;
+using unit_tests::FakeNode;
+
+class GraphSnapshotChange : public unit_tests::OnFakeDriver {
+  protected:
+    Snapshot read() { return Snapshot::read(graph.handle(), functions); }
+    static std::uint64_t word(const Body& body, const Kernel& kernel) {
+        std::uint64_t value = 0;
+        std::memcpy(&value, body.arguments_of(kernel).data(), sizeof value);
+        return value;
+    }
+    CUDA_KERNEL_NODE_PARAMS parameters_of(FakeFunction& function, std::uint64_t& value) {
+        pointers_[0] = &value;
+        CUDA_KERNEL_NODE_PARAMS params{};
+        params.func = function.function();
+        params.kernelParams = pointers_;
+        return params;
+    }
+
+    Functions functions;
+    FakeGraph graph;
+    FakeFunction one{"one", {{0, 8}}};
+
+  private:
+    void* pointers_[1] = {nullptr};
+};
+
+TEST_F(GraphSnapshotChange, NodesAreFoundByTheirHandle) {
+    FakeGraph inner;
+    FakeNode& below = inner.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    FakeNode& second = graph.add_child(inner);
+    Snapshot snapshot = read();
+    std::uint32_t index = 99;
+    ASSERT_TRUE(snapshot.find(second.handle(), index));
+    EXPECT_EQ(index, 1u);
+    EXPECT_FALSE(snapshot.find(below.handle(), index)) << "a node of a child graph is none of the graph itself";
+    EXPECT_EQ(index, 1u);
+}
+
+TEST_F(GraphSnapshotChange, KernelTakesNewParametersInPlace) {
+    graph.add_kernel(one, std::uint64_t{1});
+    graph.add_kernel(one, std::uint64_t{2});
+    Snapshot snapshot = read();
+    const std::size_t before = snapshot.bytes();
+    for (std::uint64_t value = 10; value < 1010; ++value)
+        ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(one, value), functions));
+    const Body& body = snapshot.bodies()[0];
+    EXPECT_EQ(word(body, body.kernels[0]), 1009u);
+    EXPECT_EQ(word(body, body.kernels[1]), 2u);
+    EXPECT_EQ(snapshot.bytes(), before) << "a program that sets parameters before each launch must not make it grow";
+}
+
+TEST_F(GraphSnapshotChange, KernelOfALargerLayoutOverwritesNoOther) {
+    graph.add_kernel(one, std::uint64_t{1});
+    graph.add_kernel(one, std::uint64_t{2});
+    FakeFunction two{"two", {{8, 8}}};
+    Snapshot snapshot = read();
+    std::uint64_t value = 5;
+    ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(two, value), functions));
+    const Body& body = snapshot.bodies()[0];
+    EXPECT_EQ(body.kernels[0].function->mangled, "two");
+    std::memcpy(&value, body.arguments_of(body.kernels[0]).data() + 8, sizeof value);
+    EXPECT_EQ(value, 5u);
+    EXPECT_EQ(word(body, body.kernels[1]), 2u);
+}
+
+TEST_F(GraphSnapshotChange, ShorterBufferLeavesNoOlderAddressBehind) {
+    FakeFunction two{"two", {{0, 8}, {8, 8}}};
+    graph.add_kernel(two, std::uint64_t{1}, std::uint64_t{2});
+    Snapshot snapshot = read();
+    std::uint64_t packed = 3;
+    std::size_t size = sizeof packed;
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+    CUDA_KERNEL_NODE_PARAMS params{};
+    params.func = two.function();
+    params.extra = extra;
+    ASSERT_TRUE(snapshot.set_kernel(0, params, functions));
+    const Body& body = snapshot.bodies()[0];
+    std::uint64_t words[2];
+    std::memcpy(words, body.arguments_of(body.kernels[0]).data(), sizeof words);
+    EXPECT_EQ(words[0], 3u);
+    EXPECT_EQ(words[1], 0u) << "what the program no longer passes";
+}
+
+TEST_F(GraphSnapshotChange, EachTypeTakesItsOwnParametersOnly) {
+    for (const CUgraphNodeType type :
+         {CU_GRAPH_NODE_TYPE_MEMCPY, CU_GRAPH_NODE_TYPE_MEMSET, CU_GRAPH_NODE_TYPE_HOST, CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+          CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_EMPTY})
+        graph.add(type).parameters_result = CUDA_ERROR_INVALID_VALUE;  // unreadable until they are set
+    Snapshot snapshot = read();
+    CUDA_MEMCPY3D copy{};
+    copy.srcDevice = 0x1000;
+    int data = 0;
+    std::uint64_t value = 0;
+    const auto event = reinterpret_cast<CUevent>(0x10);
+    for (std::uint32_t i = 0; i < 6; ++i) {
+        EXPECT_EQ(snapshot.set_copy(i, copy), i == 0) << i;
+        EXPECT_EQ(snapshot.set_memset(i, {0x2000, 0, 0, 1, 1, 1}), i == 1) << i;
+        EXPECT_EQ(snapshot.set_host(i, {nullptr, &data}), i == 2) << i;
+        EXPECT_EQ(snapshot.set_event(i, event), i == 3 || i == 4) << i;
+        EXPECT_FALSE(snapshot.set_kernel(i, parameters_of(one, value), functions)) << i;
+        EXPECT_FALSE(snapshot.set_child(i, graph.handle(), functions)) << i;
+    }
+    const Body& body = snapshot.bodies()[0];
+    EXPECT_EQ(body.copies.at(0).srcDevice, 0x1000u);
+    EXPECT_EQ(body.sets.at(0).dst, 0x2000u);
+    EXPECT_EQ(body.hosts.at(0).userData, &data);
+    EXPECT_EQ(body.events.at(0), event);
+    EXPECT_EQ(body.events.at(1), event);
+    for (std::uint32_t i = 0; i < 5; ++i)
+        EXPECT_TRUE(body.nodes[i].readable) << i;
+}
+
+TEST_F(GraphSnapshotChange, DisabledNodesStayIn) {
+    graph.add_kernel(one, std::uint64_t{1});
+    Snapshot snapshot = read();
+    snapshot.set_enabled(0, false);
+    EXPECT_FALSE(snapshot.bodies()[0].nodes[0].enabled);
+    EXPECT_TRUE(snapshot.bodies()[0].nodes[0].readable);
+    snapshot.set_enabled(0, true);
+    EXPECT_TRUE(snapshot.bodies()[0].nodes[0].enabled);
+}
+
+TEST_F(GraphSnapshotChange, NewChildTakesThePlaceOfTheOldOneAndAllBelowIt) {
+    FakeGraph leaf, middle, other, replacement;
+    leaf.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = 1;
+    middle.add_child(leaf);
+    other.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = 2;
+    FakeGraph other_middle;
+    other_middle.add_child(other);
+    replacement.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = 3;
+    graph.add_child(middle);
+    graph.add_child(other_middle);
+    Snapshot snapshot = read();
+    ASSERT_EQ(snapshot.bodies().size(), 5u);
+    ASSERT_TRUE(snapshot.set_child(0, replacement.handle(), functions));
+    const auto& bodies = snapshot.bodies();
+    ASSERT_EQ(bodies.size(), 4u);
+    const auto at = [&](const std::string& path) {
+        const auto found =
+            std::find_if(bodies.begin(), bodies.end(), [&](const Body& body) { return body.path == path; });
+        EXPECT_NE(found, bodies.end()) << path;
+        return found;
+    };
+    EXPECT_EQ(at("child#0")->sets.at(0).dst, 3u);
+    EXPECT_EQ(at("child#0")->parent, 0u);
+    EXPECT_EQ(at("child#1")->parent, 0u);
+    EXPECT_EQ(at("child#1/child#0")->sets.at(0).dst, 2u);
+    EXPECT_EQ(bodies[at("child#1/child#0")->parent].path, "child#1") << "the bodies were renumbered";
+}
+
+TEST_F(GraphSnapshotChange, ShapeOfTheFirstTemplateIsKept) {
+    FakeNode& first = graph.add_kernel(one, std::uint64_t{1});
+    FakeNode& second = graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    graph.edges = {{&first, &second, {}}};
+    Snapshot before = read();
+    before.read_edges(graph.handle());
+    before.set_enabled(1, false);
+
+    FakeGraph later;
+    FakeNode& again = later.add_kernel(one, std::uint64_t{2});
+    later.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    Snapshot after = Snapshot::read(later.handle(), functions);
+    std::uint32_t index = 99;
+    EXPECT_TRUE(after.find(again.handle(), index));
+    ASSERT_TRUE(after.take_shape(before));
+    EXPECT_TRUE(after.edges_known());
+    EXPECT_EQ(after.bodies()[0].edges.size(), 1u);
+    EXPECT_TRUE(after.find(first.handle(), index)) << "later calls name the nodes of the first template";
+    EXPECT_FALSE(after.find(again.handle(), index));
+    EXPECT_FALSE(after.bodies()[0].nodes[1].enabled);
+    EXPECT_EQ(word(after.bodies()[0], after.bodies()[0].kernels[0]), 2u);
+}
+
+TEST_F(GraphSnapshotChange, OtherOrderOrOtherChildrenAreNotTheSameShape) {
+    FakeGraph inner, deeper;
+    deeper.add_child(inner);
+    graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    graph.add_child(inner);
+    const Snapshot before = read();
+    FakeGraph turned, shorter, deep;
+    turned.add_child(inner);
+    turned.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    shorter.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    deep.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    deep.add_child(deeper);
+    for (FakeGraph* const other : {&turned, &shorter, &deep}) {
+        Snapshot after = Snapshot::read(other->handle(), functions);
+        EXPECT_FALSE(after.take_shape(before));
+        EXPECT_EQ(after.bodies()[0].nodes[0].handle, other->nodes[0].handle()) << "nothing is taken";
+    }
+}
+
+TEST_F(GraphSnapshotChange, DroppedDataGoesAndNamesStay) {
+    FakeNode& first = graph.add_kernel(one, std::uint64_t{1});
+    FakeNode& second = graph.add_kernel(one, std::uint64_t{2});
+    graph.edges = {{&first, &second, {}}};
+    Snapshot snapshot = read();
+    snapshot.read_edges(graph.handle());
+    const std::size_t before = snapshot.bytes();
+    EXPECT_FALSE(snapshot.data_dropped());
+    snapshot.drop_data();
+    EXPECT_TRUE(snapshot.data_dropped());
+    EXPECT_LT(snapshot.bytes(), before);
+    const Body& body = snapshot.bodies()[0];
+    EXPECT_TRUE(body.argument_bytes.empty());
+    EXPECT_TRUE(body.edges.empty());
+    EXPECT_FALSE(body.kernels[0].arguments_known);
+    EXPECT_EQ(body.kernels[0].function->mangled, "one");
+    snapshot.read_edges(graph.handle());
+    EXPECT_FALSE(snapshot.edges_known()) << "what was dropped is not read again";
+
+    std::uint64_t value = 7;
+    ASSERT_TRUE(snapshot.set_kernel(1, parameters_of(one, value), functions)) << "to be scanned, then dropped again";
+    EXPECT_EQ(word(body, body.kernels[1]), 7u);
+}
+
+TEST_F(GraphSnapshotChange, BytesGrowWithWhatIsHeld) {
+    std::size_t before = read().bytes();
+    const auto grows_by_at_least = [&](std::size_t size) {
+        const std::size_t now = read().bytes();
+        EXPECT_GE(now, before + size);
+        before = now;
+    };
+    graph.add_kernel(one, std::uint64_t{1});
+    grows_by_at_least(sizeof(Node) + sizeof(Kernel) + 8);
+    graph.add(CU_GRAPH_NODE_TYPE_MEMCPY);
+    grows_by_at_least(sizeof(Node) + sizeof(CUDA_MEMCPY3D));
+    graph.add(CU_GRAPH_NODE_TYPE_MEMSET);
+    grows_by_at_least(sizeof(Node) + sizeof(CUDA_MEMSET_NODE_PARAMS));
+    FakeGraph inner;
+    inner.add(CU_GRAPH_NODE_TYPE_MEMCPY);
+    graph.add_child(inner);
+    grows_by_at_least(2 * sizeof(Node) + sizeof(CUDA_MEMCPY3D));
+    Snapshot snapshot = read();
+    graph.edges = {{&graph.nodes[0], &graph.nodes[1], {}}};
+    snapshot.read_edges(graph.handle());
+    EXPECT_GE(snapshot.bytes(), before + sizeof(Edge));
+}
+
+}  // namespace
+}  // namespace keepgraph::graph

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/stack_room.h"
+
+#include <gtest/gtest.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+#include "scratch.h"
+
+namespace keepgraph::trace {
+namespace {
+
+std::uintptr_t here() {
+    return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+}
+
+/// Runs `work` on a thread whose stack is the mapped memory of this many bytes; nothing lies below it.
+class OwnStack {
+  public:
+    explicit OwnStack(std::size_t bytes) : bytes_(bytes) {
+        memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        EXPECT_NE(memory_, MAP_FAILED);
+    }
+    ~OwnStack() { munmap(memory_, bytes_); }
+    OwnStack(const OwnStack&) = delete;
+    OwnStack& operator=(const OwnStack&) = delete;
+
+    bool holds(std::uintptr_t address) const { return address - reinterpret_cast<std::uintptr_t>(memory_) < bytes_; }
+    void run(const std::function<void()>& work) {
+        pthread_attr_t attributes;
+        ASSERT_EQ(pthread_attr_init(&attributes), 0);
+        ASSERT_EQ(pthread_attr_setstack(&attributes, memory_, bytes_), 0);
+        pthread_t thread{};
+        ASSERT_EQ(pthread_create(&thread, &attributes, enter, const_cast<std::function<void()>*>(&work)), 0);
+        pthread_join(thread, nullptr);
+        pthread_attr_destroy(&attributes);
+    }
+    /// The same on a fibre of this thread.
+    void run_as_fibre(const std::function<void()>& work) {
+        static const std::function<void()>* current;
+        current = &work;
+        ucontext_t fibre, back;
+        ASSERT_EQ(getcontext(&fibre), 0);
+        fibre.uc_stack.ss_sp = memory_;
+        fibre.uc_stack.ss_size = bytes_;
+        fibre.uc_link = &back;
+        makecontext(
+            &fibre, [] { (*current)(); }, 0);
+        ASSERT_EQ(swapcontext(&back, &fibre), 0);
+    }
+
+  private:
+    static void* enter(void* work) {
+        (*static_cast<std::function<void()>*>(work))();
+        return nullptr;
+    }
+
+    std::size_t bytes_;
+    void* memory_ = nullptr;
+};
+
+struct Seen {
+    bool ran = false;
+    bool side = false;
+    std::uintptr_t at = 0;
+};
+
+bool look(Seen& seen) {
+    return run_with_room(
+        [](void* context) {
+            auto& noted = *static_cast<Seen*>(context);
+            noted.ran = true;
+            noted.side = on_side_stack();
+            noted.at = here();
+        },
+        &seen);
+}
+
+constexpr std::size_t small = std::size_t{32} << 10;
+static_assert(small < ample_stack);
+
+TEST(StackRoom, MainThreadHasWhatItsLimitLeaves) {
+    const std::size_t room = stack_room();
+    EXPECT_GT(room, ample_stack);
+    rlimit limit{};
+    ASSERT_EQ(getrlimit(RLIMIT_STACK, &limit), 0);
+    EXPECT_LE(room, std::min<rlim_t>(limit.rlim_cur, 1u << 30));
+}
+
+[[gnu::noinline]] std::size_t room_below(std::size_t bytes) {
+    auto* const block = static_cast<volatile char*>(__builtin_alloca(bytes));
+    block[0] = 1;
+    const std::size_t room = stack_room();
+    block[bytes - 1] = 1;
+    return room;
+}
+
+TEST(StackRoom, DeeperCallsHaveLess) {
+    const std::size_t above = stack_room();
+    const std::size_t below = room_below(std::size_t{100} << 10);
+    EXPECT_LE(below + (std::size_t{100} << 10), above);
+    EXPECT_GE(below + (std::size_t{110} << 10), above);
+}
+
+TEST(StackRoom, ThreadHasItsOwnStack) {
+    constexpr std::size_t bytes = std::size_t{512} << 10;
+    OwnStack stack(bytes);
+    std::size_t room = 0;
+    std::uintptr_t at = 0;
+    stack.run([&] {
+        room = stack_room();
+        at = here();
+    });
+    EXPECT_GT(room, bytes - (std::size_t{64} << 10));
+    EXPECT_LT(room, bytes);
+    EXPECT_TRUE(stack.holds(at));
+    EXPECT_TRUE(stack.holds(at - room));
+}
+
+TEST(StackRoom, GuardIsNoRoom) {
+    pthread_attr_t attributes;
+    ASSERT_EQ(pthread_attr_init(&attributes), 0);
+    constexpr std::size_t guard = std::size_t{128} << 10, bytes = std::size_t{512} << 10;
+    ASSERT_EQ(pthread_attr_setguardsize(&attributes, guard), 0);
+    ASSERT_EQ(pthread_attr_setstacksize(&attributes, bytes), 0);
+    pthread_t thread{};
+    std::size_t room = 0;
+    ASSERT_EQ(pthread_create(
+                  &thread, &attributes,
+                  [](void* out) -> void* {
+                      *static_cast<std::size_t*>(out) = stack_room();
+                      // All of it can be written to: past it is the guard, whose touch would end the process.
+                      const std::size_t most = stack_room() - 4096;
+                      std::memset(__builtin_alloca(most), 1, most);
+                      return nullptr;
+                  },
+                  &room),
+              0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    EXPECT_GT(room, bytes - guard - (std::size_t{64} << 10));
+    EXPECT_LT(room, bytes);
+}
+
+TEST(StackRoom, FibreHasNoneThatIsKnown) {
+    OwnStack stack(std::size_t{512} << 10);
+    std::size_t room = 1;
+    stack.run_as_fibre([&] { room = stack_room(); });
+    EXPECT_EQ(room, 0u);
+    EXPECT_GT(stack_room(), 0u) << "the thread's own is still known";
+}
+
+TEST(StackRoom, ErrnoStays) {
+    OwnStack stack(std::size_t{512} << 10);
+    int after = 0;
+    stack.run([&] {
+        errno = EXDEV;
+        (void)stack_room();  // the first on this thread, which asks pthread
+        after = errno;
+    });
+    EXPECT_EQ(after, EXDEV);
+}
+
+TEST(StackRoom, WorkWithRoomIsCalledDirectly) {
+    Seen seen;
+    EXPECT_TRUE(look(seen));
+    EXPECT_TRUE(seen.ran);
+    EXPECT_FALSE(seen.side);
+    EXPECT_LT(here() - seen.at, std::size_t{64} << 10) << "just below this frame";
+}
+
+TEST(StackRoom, WorkWithoutRoomGetsAStackOfItsOwn) {
+    OwnStack stack(small);
+    Seen seen;
+    bool ran = false, before = true, after = true;
+    stack.run([&] {
+        before = on_side_stack();
+        ran = look(seen);
+        after = on_side_stack();
+    });
+    EXPECT_TRUE(ran);
+    EXPECT_TRUE(seen.ran);
+    EXPECT_TRUE(seen.side);
+    EXPECT_FALSE(stack.holds(seen.at));
+    EXPECT_FALSE(before);
+    EXPECT_FALSE(after);
+}
+
+TEST(StackRoom, SideStackHasAmpleRoom) {
+    OwnStack stack(small);
+    bool same = false;
+    stack.run([&] {
+        (void)run_with_room(
+            [](void* context) {
+                char block[2 * ample_stack];
+                std::memset(block, 7, sizeof block);
+                asm volatile("" : : "r"(block) : "memory");
+                *static_cast<bool*>(context) = block[0] == 7 && block[sizeof block - 1] == 7;
+            },
+            &same);
+    });
+    EXPECT_TRUE(same);
+}
+
+TEST(StackRoom, FibreMovesToo) {
+    OwnStack stack(std::size_t{512} << 10);
+    Seen seen;
+    stack.run_as_fibre([&] { (void)look(seen); });
+    EXPECT_TRUE(seen.side) << "how much a fibre has left cannot be known";
+    EXPECT_FALSE(stack.holds(seen.at));
+    Seen later;
+    (void)look(later);
+    EXPECT_FALSE(later.side) << "the thread came back from the fibre to a stack that has room";
+}
+
+TEST(StackRoom, NestedWorkStaysOnTheSideStack) {
+    OwnStack stack(small);
+    struct Nested {
+        std::uintptr_t outer = 0;
+        Seen inner;
+        bool still = false;
+    } nested;
+    stack.run([&] {
+        (void)run_with_room(
+            [](void* context) {
+                auto& noted = *static_cast<Nested*>(context);
+                noted.outer = here();
+                (void)look(noted.inner);
+                noted.still = on_side_stack();
+            },
+            &nested);
+    });
+    EXPECT_TRUE(nested.inner.side);
+    EXPECT_TRUE(nested.still) << "the inner run did not end the outer one's";
+    EXPECT_LT(nested.outer - nested.inner.at, std::size_t{64} << 10) << "one stack for both";
+}
+
+TEST(StackRoom, NothingIsRunWithoutMemoryForTheStack) {
+    OwnStack stack(small);
+    Seen seen;
+    bool ran = true, side = true;
+    stack.run([&] {
+        const unit_tests::SoftLimit nothing_more(RLIMIT_AS, 0);
+        ran = look(seen);
+        side = on_side_stack();
+    });
+    EXPECT_FALSE(ran);
+    EXPECT_FALSE(seen.ran);
+    EXPECT_FALSE(side);
+}
+
+TEST(StackRoom, ThreadsMoveEachForItself) {
+    OwnStack first(small), second(small);
+    // The other thread looks while this one is on its side stack.
+    Seen inner;
+    struct Both {
+        OwnStack& other;
+        Seen& inner;
+        bool side_after = false;
+    } both{second, inner};
+    first.run([&] {
+        (void)run_with_room(
+            [](void* context) {
+                auto& noted = *static_cast<Both*>(context);
+                noted.other.run([&] { noted.inner.side = on_side_stack(); });
+                noted.side_after = on_side_stack();
+            },
+            &both);
+    });
+    EXPECT_FALSE(inner.side);
+    EXPECT_TRUE(both.side_after);
+}
+
+}  // namespace
+}  // namespace keepgraph::trace
