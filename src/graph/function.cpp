@@ -55,14 +55,16 @@ FunctionPtr Functions::of(const CUDA_KERNEL_NODE_PARAMS& node) {
     const std::lock_guard lock(mutex_);
     if (const auto known = by_handle_.find(handle); known != by_handle_.end())
         return known->second;
-    auto function = std::make_shared<Function>();
+    auto function = std::make_unique<Function>();
     read(*function, node);
     const auto [first, last] = by_name_.equal_range(function->mangled);
     for (auto entry = first; entry != last; ++entry)
         if (same_layout(*entry->second, *function))
-            return by_handle_.emplace(handle, entry->second).first->second;
-    by_name_.emplace(function->mangled, function);
-    return by_handle_.emplace(handle, std::move(function)).first->second;
+            return by_handle_.emplace(handle, entry->second.get()).first->second;
+    std::string name = function->mangled;
+    const FunctionPtr kept = by_name_.emplace(std::move(name), std::move(function))->second.get();
+    by_handle_.emplace(handle, kept);
+    return kept;
 }
 
 void Functions::forget() noexcept {

@@ -37,7 +37,8 @@ struct Function {
     Function(const Function&) = delete;
     Function& operator=(const Function&) = delete;
 };
-using FunctionPtr = std::shared_ptr<const Function>;
+/// Lives as long as the Functions it came from, which never lets one go.
+using FunctionPtr = const Function*;
 
 /// Functions by handle. Handles come back for other kernels once code was unloaded: forget() then. Kernels of one name
 /// and one layout are one Function for the whole process, so that what was learnt of it outlives a module's reload.
@@ -51,7 +52,7 @@ class Functions {
   private:
     std::mutex mutex_;
     std::unordered_map<void*, FunctionPtr> by_handle_;
-    std::unordered_multimap<std::string, FunctionPtr> by_name_;
+    std::unordered_multimap<std::string, std::unique_ptr<const Function>> by_name_;
 };
 
 /// `kg_twice<float>(float const*, float*, int)` for `_Z8kg_twiceIfEvPKT_PS0_i`; the text itself when it is not mangled.

@@ -9,6 +9,8 @@
 namespace keepgraph::graph {
 namespace {
 
+const Function unknown_function;
+
 // The driver gives the pairs back as SIZE, POINTER; programs write them the other way round. Only the keys count.
 std::span<const std::byte> packed_buffer(void** extra) {
     const std::byte* start = nullptr;
@@ -57,7 +59,7 @@ bool fill(Body& body, Kernel& kernel, const CUDA_KERNEL_NODE_PARAMS& params, Fun
         kernel.arguments = static_cast<std::uint32_t>(body.argument_bytes.size());
         body.argument_bytes.resize(body.argument_bytes.size() + function->bytes);
     }
-    kernel.function = std::move(function);
+    kernel.function = function;
     kernel.arguments_known = copy_arguments(params, *kernel.function, body.argument_bytes.data() + kernel.arguments);
     return kernel.arguments_known;
 }
@@ -74,7 +76,27 @@ bool ask(Getter getter, Arguments... arguments) {
     return getter != nullptr && getter(arguments...) == CUDA_SUCCESS;
 }
 
-bool read_node(Body& body, Node& node, Functions& functions) {
+// Neighbours in a graph often run the same kernel.
+class LastFunction {
+  public:
+    explicit LastFunction(Functions& functions) : functions_(functions) {}
+    FunctionPtr of(const CUDA_KERNEL_NODE_PARAMS& params) {
+        if (last_ == nullptr || params.func != func_ || params.kern != kern_) {
+            last_ = functions_.of(params);
+            func_ = params.func;
+            kern_ = params.kern;
+        }
+        return last_;
+    }
+
+  private:
+    Functions& functions_;
+    FunctionPtr last_ = nullptr;
+    CUfunction func_ = nullptr;
+    CUkernel kern_ = nullptr;
+};
+
+bool read_node(Body& body, Node& node, LastFunction& functions) {
     const auto& api = driver::api();
     switch (node.type) {
         case CU_GRAPH_NODE_TYPE_KERNEL: {
@@ -85,7 +107,7 @@ bool read_node(Body& body, Node& node, Functions& functions) {
             if (known)
                 filled = fill(body, kernel, params, functions.of(params), false);
             else
-                kernel.function = std::make_shared<Function>();
+                kernel.function = &unknown_function;
             node.detail = add(body.kernels, kernel);
             return filled;
         }
@@ -162,11 +184,13 @@ void Snapshot::read_body(CUgraph graph, std::string path, std::uint32_t parent, 
     body.parent = parent;
     body.node = at;
     body.nodes.resize(handles.size());
+    body.kernels.reserve(handles.size());  // what most nodes are
+    LastFunction last(functions);
     std::vector<std::pair<std::uint32_t, CUgraph>> children;
     for (std::uint32_t i = 0; i < handles.size(); ++i) {
         Node& node = body.nodes[i];
         node.handle = handles[i];
-        node.readable = ask(api.cuGraphNodeGetType, node.handle, &node.type) && read_node(body, node, functions);
+        node.readable = ask(api.cuGraphNodeGetType, node.handle, &node.type) && read_node(body, node, last);
         CUgraph child = nullptr;
         if (node.type == CU_GRAPH_NODE_TYPE_GRAPH && node.readable) {
             node.readable = ask(api.cuGraphChildGraphNodeGetGraph, node.handle, &child);

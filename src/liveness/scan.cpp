@@ -21,8 +21,10 @@ class Scanner {
     Scanner(const graph::Snapshot& snapshot, memory::Ranges& ever) : snapshot_(snapshot), ever_(ever) {
         for (const Body& body : snapshot.bodies())
             for (const graph::Memory& memory : body.memories)
-                if (memory.size > 0)
-                    own_.push_back({memory.address, memory.address + memory.size});
+                if (memory.size > 0) {
+                    own_.add(memory.address, memory.address + memory.size);
+                    has_own_ = true;
+                }
     }
 
     void body(std::uint32_t index) {
@@ -117,10 +119,7 @@ class Scanner {
         }
     }
 
-    bool own(std::uintptr_t address) const {
-        return std::any_of(own_.begin(), own_.end(),
-                           [&](const auto& range) { return address >= range.first && address < range.second; });
-    }
+    bool own(std::uintptr_t address) const { return has_own_ && own_.contains(address); }
 
     void certain(Slot::Kind kind, std::uintptr_t address) { (void)refer({kind, 0, 0}, address, Grade::certain); }
 
@@ -158,7 +157,8 @@ class Scanner {
     const graph::Snapshot& snapshot_;
     memory::Ranges& ever_;
     memory::ScanCache cache_;
-    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> own_;  // memory nodes of the graph
+    memory::Ranges own_;  // memory nodes of the graph
+    bool has_own_ = false;
     Scan result_;
     std::uint32_t body_ = 0;
     std::uint32_t node_ = 0;

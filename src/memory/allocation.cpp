@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory/allocation.h"
 
-#include <algorithm>
+#include <iterator>
 
 #include "driver/api.h"
 
@@ -64,13 +64,12 @@ bool identify(std::uintptr_t address, Allocation& out) noexcept {
 std::uint32_t ScanCache::find(std::uintptr_t word) {
     if (word < lowest_address || word >= highest_address)
         return none;
-    if (last_ < by_base_.size() && by_base_[last_].covers(word))
-        return by_base_[last_].index;
-    const auto after = std::upper_bound(by_base_.begin(), by_base_.end(), word,
-                                        [](std::uintptr_t value, const Range& entry) { return value < entry.base; });
-    if (after != by_base_.begin() && std::prev(after)->covers(word)) {
-        last_ = static_cast<std::size_t>(std::prev(after) - by_base_.begin());
-        return by_base_[last_].index;
+    if (last_.covers(word))
+        return last_.index;
+    const auto after = by_base_.upper_bound(word);
+    if (after != by_base_.begin() && std::prev(after)->second.covers(word)) {
+        last_ = std::prev(after)->second;
+        return last_.index;
     }
     if (no_address_.contains(word))
         return none;
@@ -80,11 +79,10 @@ std::uint32_t ScanCache::find(std::uintptr_t word) {
             no_address_.insert(word);
         return none;
     }
-    last_ = static_cast<std::size_t>(after - by_base_.begin());
-    const auto index = static_cast<std::uint32_t>(met_.size());
+    last_ = {found.base, found.size, static_cast<std::uint32_t>(met_.size())};
     met_.push_back(found);
-    by_base_.insert(after, {found.base, found.size, index});
-    return index;
+    by_base_.insert_or_assign(found.base, last_);
+    return last_.index;
 }
 
 }  // namespace keepgraph::memory

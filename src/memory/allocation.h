@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <unordered_set>
 #include <vector>
 
@@ -48,9 +49,9 @@ class ScanCache {
         bool covers(std::uintptr_t address) const noexcept { return address - base < size; }
     };
     std::vector<Allocation> met_;
-    std::vector<Range> by_base_;  // sorted
+    std::map<std::uintptr_t, Range> by_base_;
     std::unordered_set<std::uintptr_t> no_address_;
-    std::size_t last_ = 0;
+    Range last_{0, 0, 0};
 };
 
 }  // namespace keepgraph::memory

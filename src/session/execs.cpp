@@ -119,7 +119,10 @@ void take(Session& session, Exec& exec, liveness::Scan& scan, std::vector<livene
         reference.input = place[reference.input];
         ++exec.inputs[reference.input].references;
     }
-    into.insert(into.end(), scan.references.begin(), scan.references.end());
+    if (into.empty())
+        into.swap(scan.references);
+    else
+        into.insert(into.end(), scan.references.begin(), scan.references.end());
     exec.opaque += scan.opaque;
     session.opaque += scan.opaque;
 }
