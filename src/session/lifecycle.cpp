@@ -8,6 +8,7 @@
 
 #include "config/settings.h"
 #include "driver/api.h"
+#include "heap/heap.h"
 #include "liveness/partial_arrays.h"
 #include "log/log.h"
 #include "session/annotation.h"
@@ -43,6 +44,7 @@ void lost(const char* what) noexcept {
 
 void in_child() noexcept {
     the_session.store(nullptr, std::memory_order_release);
+    heap::abandon_in_child();
 }
 
 }  // namespace

@@ -6,9 +6,11 @@
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "driver/api.h"
@@ -44,22 +46,27 @@ __attribute__((noinline)) CUresult free_nothing(CUdeviceptr pointer) {
     return CUDA_SUCCESS;
 }
 
-std::vector<CUgraphExec>& execs_of(std::size_t nodes, std::size_t count) {
-    static std::mutex mutex;
-    static std::map<std::pair<std::size_t, std::size_t>, std::vector<CUgraphExec>> made;
-    const std::lock_guard lock(mutex);
-    auto& execs = made[{nodes, count}];
-    while (execs.size() < count) {
-        CUgraph graph = chain_of_kernels(nodes);
-        CUgraphExec exec = instantiate(graph);
-        session::instantiated("cuGraphInstantiateWithFlags", exec, graph);
-        execs.push_back(exec);
+// The graphs are made once, in main: the threads of a benchmark have no current context, and read only.
+using Shape = std::pair<std::int64_t, std::int64_t>;  // nodes, execs
+std::map<Shape, std::vector<CUgraphExec>> execs_of;
+constexpr std::int64_t node_counts[] = {2, 10000};
+constexpr std::int64_t exec_counts[] = {1, 64};
+
+void make_graphs() {
+    for (const std::int64_t nodes : node_counts) {
+        CUgraph const graph = chain_of_kernels(static_cast<std::size_t>(nodes));
+        for (const std::int64_t execs : exec_counts) {
+            for (std::int64_t i = 0; i < execs; ++i) {
+                CUgraphExec const exec = instantiate(graph);
+                session::instantiated("cuGraphInstantiateWithFlags", exec, graph);
+                execs_of[{nodes, execs}].push_back(exec);
+            }
+        }
     }
-    return execs;
 }
 
 void launch(benchmark::State& state, bool wrapped) {
-    const auto& execs = execs_of(static_cast<std::size_t>(state.range(0)), static_cast<std::size_t>(state.range(1)));
+    const auto& execs = execs_of.at({state.range(0), state.range(1)});
     auto* volatile real = &launch_nothing;
     std::size_t at = static_cast<std::size_t>(state.thread_index());
     for (auto _ : state) {
@@ -78,9 +85,8 @@ void pass_through(benchmark::State& state, bool wrapped) {
                     : real(nullptr, nullptr, nullptr, 0));
 }
 
-// Memory that no graph refers to, while graphs live (range 0: dead memory that one refers to exists as well).
+// Memory that no graph refers to, while graphs live.
 void allocate_and_free(benchmark::State& state, bool wrapped) {
-    (void)execs_of(2, 64);
     auto* volatile real_allocate = &allocate_nothing;
     auto* volatile real_free = &free_nothing;
     for (auto _ : state) {
@@ -99,7 +105,10 @@ void allocate_and_free(benchmark::State& state, bool wrapped) {
     BENCHMARK_CAPTURE(function, bare, false) __VA_ARGS__->UseRealTime(); \
     BENCHMARK_CAPTURE(function, wrapped, true) __VA_ARGS__->UseRealTime()
 
-IN_TURN(launch, ->ArgNames({"nodes", "execs"})->ArgsProduct({{2, 10000}, {1, 64}})->Threads(1)->Threads(8));
+IN_TURN(launch, ->ArgNames({"nodes", "execs"})
+                    ->ArgsProduct({{node_counts[0], node_counts[1]}, {exec_counts[0], exec_counts[1]}})
+                    ->Threads(1)
+                    ->Threads(8));
 IN_TURN(pass_through, );
 IN_TURN(allocate_and_free, ->Threads(1)->Threads(8));
 
@@ -114,6 +123,7 @@ int main(int argc, char** argv) {
     }
     keepgraph::driver::load([](void* handle, const char* name) { return dlsym(handle, name); }, driver);
     keepgraph::session::start();
+    keepgraph::bench::make_graphs();
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 1;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 
 #include "driver/cuda_types.h"
 
