@@ -193,16 +193,23 @@ void add_doctor(CLI::App& app, int& exit_code) {
     auto options = std::make_shared<DoctorOptions>();
     CLI::App* command = app.add_subcommand("doctor", "Tell what works here, and what the shim will see of a program");
     set_help(*command, usage);
-    command->add_option("program", options->program,
-                        "A program or script: how it is linked, what cannot be seen of it. Default: "
-                        "none, this machine alone.");
+    command
+        ->add_option("PROGRAM", options->program,
+                     "A program or script: how it is linked, what cannot be seen of it. Default: "
+                     "none, this machine alone.")
+        ->type_name("");
     command->add_flag("--coverage", options->coverage,
                       "Run the program behind -- under the shim, and list the driver functions that look-ups handed "
                       "out with a wrapper and without. The program's own output comes first. Default: off.");
     command->footer(
+        "Examples:\n"
+        "  keepgraph doctor\n"
+        "  keepgraph doctor ./app\n"
+        "  keepgraph doctor --coverage -- ./app arguments\n"
         "The program is not run without --coverage, its loader is (as ldd does): do not use it on files that you "
         "would not run.\n"
-        "Exit codes: 0 it can be run under the shim (with --coverage: the recording told); 1 it cannot; 2 wrong usage; "
+        "Exit codes: 0 it can be run under the shim (with --coverage: it ran, and the list was made); 1 it cannot; 2 "
+        "wrong usage; "
         "--coverage also those of run: 125, 126, 127.");
     command->callback([options, &exit_code] { exit_code = doctor(*options); });
 }

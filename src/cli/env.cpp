@@ -83,10 +83,13 @@ void add_env(CLI::App& app, int& exit_code) {
         ->check(CLI::IsMember({"shell", "docker", "k8s", "mpirun"}));
     command->add_flag("--table", options->table, "Print the settings as a Markdown table instead");
     command->footer(
+        "Examples:\n"
+        "  eval \"$(keepgraph env --stacks all)\"; ./app\n"
+        "  mpirun -n 2 $(keepgraph env --format mpirun --out /tmp/rank-%r) ./app\n"
         "Prints LD_PRELOAD, the settings given as flags and those that are set already. Unlike run it sets no OUT of "
         "its own, does not know the program, and so puts no sanitizer first.\n"
-        "Paths are those of this machine: a container needs the shim at the same path.\n"
-        "Example: eval \"$(keepgraph env --stacks all)\"");
+        "Paths are those of this machine: a container needs the shim at the same path. A value with blanks or quotes "
+        "is quoted for a shell, which $(...) alone does not undo.");
     command->callback([options, &exit_code] {
         if (options->table) {
             std::fputs(settings_markdown().c_str(), stdout);

@@ -14,10 +14,13 @@ int main_of(int argc, char** argv) {
     CLI::App app{"keepgraph keeps the graphs of CUDA programs and names a freed input before the replay.", "keepgraph"};
     app.set_version_flag("--version", "keepgraph " KEEPGRAPH_VERSION);
     app.footer(
-        "Example:\n"
-        "  keepgraph run -- ./app arguments\n"
+        "Examples:\n"
+        "  keepgraph run -- ./app arguments      findings on stderr, a recording in keepgraph-out\n"
+        "  keepgraph show keepgraph-out          what was recorded, with function, file and line\n"
         "  keepgraph run --on-finding refuse --error-exitcode 9 -- python3 train.py\n"
-        "Settings: `keepgraph run --help` lists them, `keepgraph env --table` prints them as a table.");
+        "  keepgraph doctor ./app                what will be seen of it\n"
+        "`keepgraph COMMAND --help` says more. Settings: `keepgraph run --help` lists them, `keepgraph env --table` "
+        "prints them as a table.");
     app.require_subcommand(1);
     int exit_code = 0;
     add_run(app, exit_code);

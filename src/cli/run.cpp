@@ -99,24 +99,29 @@ int run(const RunOptions& options) {
 
 void add_run(CLI::App& app, int& exit_code) {
     auto options = std::make_shared<RunOptions>();
-    CLI::App* command = app.add_subcommand("run", "Run a program under the shim");
+    CLI::App* command = app.add_subcommand("run", "Run a program with the shim, libkeepgraph_preload.so, preloaded");
     set_help(*command, usage);
     options->settings.add_to(*command);
     command
-        ->add_option("--error-exitcode", options->error_exitcode,
-                     "End with N when the recordings of the run hold a finding, else as the program ended. Waits for "
-                     "the program and passes signals on. OUT then names one folder for the whole run, with a recording "
-                     "for each process in it. Default: off, the program takes the place of this command.")
+        ->add_option(
+            "--error-exitcode", options->error_exitcode,
+            "End with N (1 to 255) when the recordings of the run hold a finding, else as the program ended. Waits for "
+            "the program and passes signals on. OUT then names one folder for the whole run, with a recording "
+            "for each process in it. Default: off, the program takes the place of this command.")
         ->type_name("N")
-        ->check(CLI::Range(1, 255));
+        ->check(CLI::Range(1, 255).description(""));
     command->footer(
-        std::string("OUT is ") + default_out +
+        std::string("Examples:\n"
+                    "  keepgraph run -- ./app arguments\n"
+                    "  keepgraph run --write graphs --stacks all --out /tmp/%p -- python3 train.py\n"
+                    "OUT is ") +
+        default_out +
         " unless --out or KEEPGRAPH_OUT say otherwise. Other variables that are set stay in force; a flag goes before "
         "its variable.\n"
         "Exit codes: the program's own; 2 wrong usage; 125 the program cannot run under the shim (setuid, file "
         "capabilities, static, another architecture, a glibc that is too old), or there is no shim; 126 not "
         "executable; 127 not found.\n"
-        "KEEPGRAPH_LIB names the shim when it is not beside this command.");
+        "KEEPGRAPH_LIB names the shim, or its folder, when it is neither in this build nor in this installation.");
     command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

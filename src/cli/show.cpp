@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/help.h"
 #include "report/dot.h"
 #include "report/reader.h"
 #include "report/text.h"
@@ -163,8 +164,15 @@ int run(const Options& options) {
 void add_show(CLI::App& app, int& exit_code) {
     const auto options = std::make_shared<Options>();
     CLI::App* show = app.add_subcommand("show", "Show what a run recorded: graphs, findings, where memory was freed");
-    show->add_option("DIR", options->folder, "A recording, or a folder of recordings")->required();
-    CLI::Option* graph = show->add_option("--graph", options->graph, "Show one graph, by its number");
+    set_help(*show, "usage: keepgraph show [options] DIR");
+    show->add_option("DIR", options->folder, "A recording, or a folder of recordings: of several, their list is shown")
+        ->required()
+        ->type_name("");
+    CLI::Option* graph =
+        show->add_option("--graph", options->graph,
+                         "Show one graph, by its number. Its file must be there: without WRITE=graphs only graphs with "
+                         "a finding have one.")
+            ->type_name("N");
     show->add_option("--dot", options->dot, "Write the graph for graphviz; - is the standard output")
         ->needs(graph)
         ->type_name("FILE");
@@ -173,8 +181,12 @@ void add_show(CLI::App& app, int& exit_code) {
     show->add_flag("--full", options->full, "Every frame of every stack, nothing cut");
     show->add_flag("--force", options->force, "Overwrite FILE");
     show->footer(
-        "Examples:\n  keepgraph show keepgraph-out\n  keepgraph show keepgraph-out --graph 1 --dot - | dot -Tsvg -o "
-        "graph.svg");
+        "Examples:\n"
+        "  keepgraph show keepgraph-out\n"
+        "  keepgraph show keepgraph-out/RECORDING --graph 1 --dot - | dot -Tsvg -o graph.svg\n"
+        "Function, file and line come from the programs and libraries on disk, which must still be those of the run.\n"
+        "Exit codes: 0; 1 nothing to show (no recording, graph not recorded, FILE not writable); 2 wrong usage, or "
+        "FILE exists already.");
     show->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

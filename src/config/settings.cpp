@@ -274,39 +274,38 @@ constexpr Row rows[] = {
      "What is checked: inputs (is the memory that a graph refers to still the same at each launch).", parse_check,
      [](const Settings& from) { return std::string(from.check_inputs ? "inputs" : "off"); }},
     {"ON_FINDING", "warn:likely", "warn, refuse or abort, and after it :certain, :likely or :possible",
-     "What a finding does from the given grade up: warn; refuse (the launch is not made and returns "
-     "CUDA_ERROR_ILLEGAL_STATE); abort the program.",
+     "What a finding does: warn; refuse (the launch is not made and returns CUDA_ERROR_ILLEGAL_STATE, 401); abort the "
+     "program. Behind it the lowest grade that counts: certain (addresses of copies and memsets), likely (an address "
+     "in "
+     "a kernel's arguments), possible (it may be no address); what is below is not reported at all.",
      parse_on_finding,
      [](const Settings& from) { return std::string(to_string(from.on_finding)) + ":" + to_string(from.threshold); }},
     {"KEEP", "data,max=256M", "off or data, and after it ,max=SIZE such as ,max=256M",
-     "What is kept of a template after it is destroyed: data (a copy of its parameters, edges and names), up to max "
-     "bytes "
-     "for all graphs together.",
+     "What is kept of a graph for its JSON file: data (arguments and edges too), up to max bytes for all graphs "
+     "together, the oldest lose theirs first; off (neither). Findings do not need it.",
      parse_keep,
      [](const Settings& from) {
          return std::string(from.keep == Keep::data ? "data" : "off") + ",max=" + size_text(from.keep_max);
      }},
     {"OUT", "", "a folder pattern with %t (time), %h (host), %p (process), %r (rank) and %% only",
      "Folder of the recording, made at the first graph and never used twice: %t time, %h host, %p process, %r rank. "
-     "Empty: "
-     "findings go to stderr only. `keepgraph run` sets keepgraph-out/%t-%h-%p.",
+     "Empty: findings go to stderr only. `keepgraph run` sets keepgraph-out/%t-%h-%p.",
      parse_out, [](const Settings& from) { return from.out; }},
     {"WRITE", "findings", "a comma list of findings, graphs and driver-dot",
      "Files besides the events: findings (a JSON file for each graph that has a finding), graphs (one for every "
-     "graph), "
-     "driver-dot (the driver's own verbose DOT).",
+     "graph), driver-dot (the driver's own verbose DOT of every graph).",
      parse_write, print_write},
     {"STACKS", "events", "none, events or all",
      "Whose call stacks are recorded: events (captures, instantiations, deaths and re-births of memory that graphs "
-     "refer "
-     "to), all (every allocation too), none.",
+     "refer to), all (every allocation too), none.",
      parse_stacks, [](const Settings& from) { return std::string(word_of(stacks_words, from.stacks)); }},
     {"OPTIONS", "",
      "a comma list of log=LEVEL (trace, debug, info, warn, error or off), out_max=SIZE, quiet=0|1, "
      "coverage=0|1 and partial_arrays=NAME:NAME",
      "log=LEVEL (default warn); out_max=SIZE of the recording (default 64M, oldest graph files go first); quiet=1: no "
-     "closing line; coverage=1: record look-ups that were handed out unwrapped; partial_arrays=NAME:NAME: parts of "
-     "mangled names of kernels that pass partly filled arrays of addresses by value.",
+     "closing line; coverage=1: record which driver functions look-ups handed out, with a wrapper and without; "
+     "partial_arrays=NAME:NAME: parts of mangled names of kernels that pass partly filled arrays of addresses by "
+     "value.",
      parse_options, print_options},
 };
 

@@ -21,7 +21,7 @@ struct NativeStack {
 /// frame is the host's call into us. Where this code is part of the main program (unit tests, the command), only
 /// capture_native itself is dropped.
 /// Any thread, no allocation, no lock but the loader's list lock at the first call; async-signal-safe afterwards as far
-/// as the unwinder is. errno stays. About 0.15 us per frame (README.md). Cannot fail; `count` is 0 without unwind
+/// as the unwinder is. errno stays. 0.2 to 0.4 us per frame (README.md). Cannot fail; `count` is 0 without unwind
 /// tables.
 void capture_native(NativeStack& out) noexcept;
 

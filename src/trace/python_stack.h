@@ -38,7 +38,7 @@ void set_symbol_lookup(SymbolLookup lookup) noexcept;
 /// stand still while it is here, so no lock is needed; whatever is read through the interpreter's pointers is read by
 /// read_memory, except inside CPython's own dump function. Allocates; never throws (out of memory: a reason). errno and
 /// cancellation state stay. Takes the loader's list lock for an instant (dl_iterate_phdr).
-/// Cost: without Python about 0.1 us; a 20-deep stack 20 to 60 us (README.md): not for a launch path.
+/// Cost: without Python under 0.1 us; a 20-deep stack 0.1 to 0.6 ms (README.md): not for a launch path.
 PythonStack capture_python() noexcept;
 
 }  // namespace keepgraph::trace
