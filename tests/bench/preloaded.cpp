@@ -38,6 +38,7 @@ Pair<Function> find(Function, const char* name) {
     return pair;
 }
 #define FIND(name) find(&::name, #name)
+#define FIND_BARE(name) reinterpret_cast<decltype(&::name)>(trace::find_symbol_in("libcuda.so.1", #name))
 
 double nanoseconds(std::chrono::steady_clock::duration time) {
     return std::chrono::duration<double, std::nano>(time).count();
@@ -74,15 +75,13 @@ void measure(const char* what, const Pair<Function>& pair, int rounds, int calls
 
 void launches(const char* what, std::size_t nodes, std::size_t count, int rounds, int calls) {
     const auto launch = FIND(cuGraphLaunch);
-    const auto synchronize =
-        reinterpret_cast<decltype(&::cuCtxSynchronize)>(trace::find_symbol_in("libcuda.so.1", "cuCtxSynchronize"));
+    const auto synchronize = FIND_BARE(cuCtxSynchronize);
     std::vector<CUgraphExec> execs;
     CUgraph const graph = chain_of_kernels(nodes);
     for (std::size_t i = 0; i < count; ++i)
         execs.push_back(instantiate(graph));
     CUstream stream = nullptr;
-    reinterpret_cast<decltype(&::cuStreamCreate)>(trace::find_symbol_in("libcuda.so.1", "cuStreamCreate"))(
-        &stream, CU_STREAM_NON_BLOCKING);
+    FIND_BARE(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING);
     std::size_t at = 0;
     measure(
         what, launch, rounds, calls, [&](auto function) { function(execs[at++ % execs.size()], stream); },
@@ -127,6 +126,30 @@ void instantiations(std::size_t nodes, int rounds) {
         });
 }
 
+// What no scan can do without: the least that reading a graph costs.
+void reading(std::size_t nodes, int rounds) {
+    const auto get_nodes = FIND_BARE(cuGraphGetNodes);
+    const auto get_type = FIND_BARE(cuGraphNodeGetType);
+    const auto get_kernel = FIND_BARE(cuGraphKernelNodeGetParams_v2);
+    CUgraph const graph = chain_of_kernels(nodes);
+    std::vector<double> times;
+    for (int round = 0; round < rounds; ++round) {
+        const auto begin = std::chrono::steady_clock::now();
+        std::vector<CUgraphNode> handles(nodes);
+        std::size_t count = nodes;
+        get_nodes(graph, handles.data(), &count);
+        for (CUgraphNode node : handles) {
+            CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+            CUDA_KERNEL_NODE_PARAMS params;
+            get_type(node, &type);
+            get_kernel(node, &params);
+        }
+        times.push_back(nanoseconds(std::chrono::steady_clock::now() - begin));
+    }
+    std::printf("{\"what\": \"the driver's own time to tell of 10000 kernel nodes\", \"bare_ns\": %.1f}\n",
+                median(times));
+}
+
 }  // namespace
 }  // namespace keepgraph::bench
 
@@ -142,4 +165,5 @@ int main(int argc, char** argv) {
     launches("launch, 10000 nodes, one exec", 10000, 1, rounds / 4 + 1, 5);
     allocations(rounds);
     instantiations(10000, rounds / 20 + 5);
+    reading(10000, rounds / 20 + 5);
 }

@@ -218,14 +218,18 @@ PROBE("replay.user_objects") {
     out("after_exec", destroyed);
 }
 PROBE("replay.handles") {
-    // A destroyed object's handle comes back for the next one.
+    // A destroyed object's handle comes back for a later one, on a real driver not always for the next.
     CUgraph graph = nullptr;
     MUST(CU(cuGraphCreate)(&graph, 0u));
     CUgraphExec first = nullptr, second = nullptr;
     MUST(CU(cuGraphInstantiateWithFlags)(&first, graph, 0ull));
     MUST(CU(cuGraphExecDestroy)(first));
-    MUST(CU(cuGraphInstantiateWithFlags)(&second, graph, 0ull));
-    out("exec_reused", first == second);
-    MUST(CU(cuGraphExecDestroy)(second));
+    bool reused = false;
+    for (int i = 0; i < 64; ++i) {
+        MUST(CU(cuGraphInstantiateWithFlags)(&second, graph, 0ull));
+        reused = reused || first == second;
+        MUST(CU(cuGraphExecDestroy)(second));
+    }
+    out("exec_reused", reused);
     MUST(CU(cuGraphDestroy)(graph));
 }
