@@ -64,12 +64,13 @@ bool identify(std::uintptr_t address, Allocation& out) noexcept {
 std::uint32_t ScanCache::find(std::uintptr_t word) {
     if (word < lowest_address || word >= highest_address)
         return none;
-    if (last_.covers(word))
-        return last_.index;
+    Range& recent = recent_[(word >> 12 ^ word >> 21) % recent_.size()];
+    if (recent.covers(word))
+        return recent.index;
     const auto after = by_base_.upper_bound(word);
     if (after != by_base_.begin() && std::prev(after)->second.covers(word)) {
-        last_ = std::prev(after)->second;
-        return last_.index;
+        recent = std::prev(after)->second;
+        return recent.index;
     }
     if (no_address_.contains(word))
         return none;
@@ -79,10 +80,10 @@ std::uint32_t ScanCache::find(std::uintptr_t word) {
             no_address_.insert(word);
         return none;
     }
-    last_ = {found.base, found.size, static_cast<std::uint32_t>(met_.size())};
+    recent = {found.base, found.size, static_cast<std::uint32_t>(met_.size())};
     met_.push_back(found);
-    by_base_.insert_or_assign(found.base, last_);
-    return last_.index;
+    by_base_.insert_or_assign(found.base, recent);
+    return recent.index;
 }
 
 }  // namespace keepgraph::memory

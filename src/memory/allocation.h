@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -51,7 +52,7 @@ class ScanCache {
     std::vector<Allocation> met_;
     std::map<std::uintptr_t, Range> by_base_;
     std::unordered_set<std::uintptr_t> no_address_;
-    Range last_{0, 0, 0};
+    std::array<Range, 16> recent_{};  // kernels in turn use few allocations, at few offsets
 };
 
 }  // namespace keepgraph::memory

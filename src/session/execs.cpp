@@ -4,6 +4,7 @@
 #include "session/execs.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "driver/api.h"
@@ -70,12 +71,13 @@ void keep_within(Session& session, std::size_t added) {
 }
 
 report::Json node_counts(const graph::Snapshot& snapshot) {
-    report::Json counts = report::Json::object();
+    std::map<CUgraphNodeType, unsigned> by_type;
     for (const graph::Body& body : snapshot.bodies())
-        for (const graph::Node& node : body.nodes) {
-            report::Json& count = counts[graph::node_type_name(node.type)];
-            count = count.is_null() ? 1 : count.get<unsigned>() + 1;
-        }
+        for (const graph::Node& node : body.nodes)
+            ++by_type[node.type];
+    report::Json counts = report::Json::object();
+    for (const auto& [type, count] : by_type)
+        counts[graph::node_type_name(type)] = count;
     return counts;
 }
 
