@@ -201,7 +201,7 @@ template <class Real, class Pointer, class... Arguments>
 CUresult free_memory(const char* name, Real real, Pointer address, Arguments... arguments) {
     void* const dying = session::freeing(name, (std::uintptr_t)address);
     const CUresult result = real(address, arguments...);
-    session::freed(dying, result == CUDA_SUCCESS);
+    session::freed(name, (std::uintptr_t)address, dying, result == CUDA_SUCCESS);
     return result;
 }
 
@@ -209,7 +209,7 @@ template <class Real>
 CUresult unmap(const char* name, Real real, CUdeviceptr address, std::size_t size) {
     void* const dying = session::freeing_range(name, address, size);
     const CUresult result = real(address, size);
-    session::freed(dying, result == CUDA_SUCCESS);
+    session::freed_range(name, address, size, dying, result == CUDA_SUCCESS);
     return result;
 }
 

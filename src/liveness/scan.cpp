@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "liveness/partial_arrays.h"
 
@@ -18,7 +19,8 @@ using graph::Body;
 
 class Scanner {
   public:
-    Scanner(const graph::Snapshot& snapshot, memory::Ranges& ever) : snapshot_(snapshot), ever_(ever) {
+    Scanner(const graph::Snapshot& snapshot, memory::Ranges& ever, std::vector<memory::Allocation> dead)
+        : snapshot_(snapshot), ever_(ever), cache_(std::move(dead)) {
         for (const Body& body : snapshot.bodies())
             for (const graph::Memory& memory : body.memories)
                 if (memory.size > 0) {
@@ -149,8 +151,10 @@ class Scanner {
                 references[i].maybe_end = references[i].maybe_end || other.end() == references[i].address;
             }
             auto& stood_alone = slot_of(function, references[i]).stood_alone;
-            if (!inside && !references[i].maybe_end && !stood_alone.load(std::memory_order_relaxed))
+            if (!inside && !references[i].maybe_end && !stood_alone.load(std::memory_order_relaxed)) {
                 stood_alone.store(true, std::memory_order_relaxed);
+                result_.raised = true;
+            }
         }
     }
 
@@ -178,15 +182,16 @@ std::string to_string(const Slot& slot) {
     return "parameter " + std::to_string(slot.parameter) + " +" + std::to_string(slot.offset);
 }
 
-Scan scan(const graph::Snapshot& snapshot, memory::Ranges& ever) {
-    Scanner scanner(snapshot, ever);
+Scan scan(const graph::Snapshot& snapshot, memory::Ranges& ever, std::vector<memory::Allocation> dead) {
+    Scanner scanner(snapshot, ever, std::move(dead));
     for (std::uint32_t body = 0; body < snapshot.bodies().size(); ++body)
         scanner.body(body);
     return scanner.finish();
 }
 
-Scan scan_node(const graph::Snapshot& snapshot, std::uint32_t node, memory::Ranges& ever) {
-    Scanner scanner(snapshot, ever);
+Scan scan_node(const graph::Snapshot& snapshot, std::uint32_t node, memory::Ranges& ever,
+               std::vector<memory::Allocation> dead) {
+    Scanner scanner(snapshot, ever, std::move(dead));
     scanner.node_of_root(node);
     const auto& bodies = snapshot.bodies();
     std::vector<bool> below(bodies.size(), false);

@@ -38,15 +38,19 @@ struct Scan {
     std::vector<Reference> references;
     std::vector<memory::Allocation> allocations;  ///< distinct, by Reference::input
     std::uint32_t opaque = 0;                     ///< nodes that could not be looked into
+    bool raised =
+        false;  ///< a slot of some function turned out to hold no ends: older references may have become likely
 };
 
 /// Reads the addresses out of the kernel, memcpy and memset nodes. Memory that the driver does not know (pageable host
 /// memory) gives no reference, and neither do the graph's own memory nodes. Kernel words that are no address, now or
 /// ever (`ever`), are noted in the function's slots. May throw std::bad_alloc; the caller holds a
 /// driver::RelaxedCapture. Any thread.
-Scan scan(const graph::Snapshot& snapshot, memory::Ranges& ever);
+/// `dead`: memory that is known to be gone; addresses of it are references too.
+Scan scan(const graph::Snapshot& snapshot, memory::Ranges& ever, std::vector<memory::Allocation> dead = {});
 /// The same of one node of the graph itself, and of the bodies below it.
-Scan scan_node(const graph::Snapshot& snapshot, std::uint32_t node, memory::Ranges& ever);
+Scan scan_node(const graph::Snapshot& snapshot, std::uint32_t node, memory::Ranges& ever,
+               std::vector<memory::Allocation> dead = {});
 
 /// The grade in the light of everything seen so far: a slot that ever held a plain number is only `possible`, and so is
 /// what may be an `end` pointer, unless its slot once held an address that cannot be one.

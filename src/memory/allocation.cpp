@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory/allocation.h"
 
+#include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "driver/api.h"
 
@@ -61,6 +63,19 @@ bool identify(std::uintptr_t address, Allocation& out) noexcept {
     return out.covers(address);
 }
 
+ScanCache::ScanCache(std::vector<Allocation> dead) : dead_(std::move(dead)) {
+    std::sort(dead_.begin(), dead_.end(), [](const Allocation& a, const Allocation& b) { return a.base < b.base; });
+}
+
+bool ScanCache::find_dead(std::uintptr_t word, Allocation& out) const noexcept {
+    const auto after = std::upper_bound(dead_.begin(), dead_.end(), word,
+                                        [](std::uintptr_t value, const Allocation& dead) { return value < dead.base; });
+    if (after == dead_.begin() || !std::prev(after)->covers(word))
+        return false;
+    out = *std::prev(after);
+    return true;
+}
+
 std::uint32_t ScanCache::find(std::uintptr_t word) {
     if (word < lowest_address || word >= highest_address)
         return none;
@@ -75,7 +90,7 @@ std::uint32_t ScanCache::find(std::uintptr_t word) {
     if (no_address_.contains(word))
         return none;
     Allocation found;
-    if (!identify(word, found)) {
+    if (!identify(word, found) && !find_dead(word, found)) {
         if (no_address_.size() < most_non_addresses)
             no_address_.insert(word);
         return none;

@@ -35,9 +35,12 @@ bool identify(std::uintptr_t address, Allocation& out) noexcept;
 
 /// identify() for one scan of a graph: asks the driver once per distinct allocation, and once per distinct word that is
 /// no address. It must not outlive the scan, since allocations come and go.
+/// `dead`: memory that is known to be gone and whose addresses nobody got since. A word that points there was an address
+/// once, and is found as one.
 class ScanCache {
   public:
     static constexpr std::uint32_t none = UINT32_MAX;
+    explicit ScanCache(std::vector<Allocation> dead = {});
     /// Number of the allocation that holds `word`, from 0 in the order in which they were first met, or `none`.
     std::uint32_t find(std::uintptr_t word);
     const Allocation& at(std::uint32_t index) const noexcept { return met_[index]; }
@@ -49,6 +52,9 @@ class ScanCache {
         std::uint32_t index;
         bool covers(std::uintptr_t address) const noexcept { return address - base < size; }
     };
+    bool find_dead(std::uintptr_t word, Allocation& out) const noexcept;
+
+    std::vector<Allocation> dead_;  // sorted by base, none overlap
     std::vector<Allocation> met_;
     std::map<std::uintptr_t, Range> by_base_;
     std::unordered_set<std::uintptr_t> no_address_;

@@ -16,24 +16,6 @@
 namespace keepgraph::session {
 namespace {
 
-// An allocation may have died between the scan and now: nobody knew yet that a graph refers to it.
-void check_deaths(Exec& exec, std::uint64_t frees_before) {
-    if (frees.load(std::memory_order_acquire) == frees_before)
-        return;
-    for (const Exec::Input& input : exec.inputs) {
-        if (input.references == 0)
-            continue;
-        Tracked& tracked = *input.tracked;
-        if (!tracked.dead && memory::buffer_id(tracked.allocation.base) != tracked.allocation.id) {
-            tracked.dead = true;
-            tracked.death.call = "an unseen call";
-            tracked.death.stack_missing = "not recorded (the graph was being read, nobody knew that it refers to this)";
-        }
-        if (tracked.dead)
-            exec.launches->attention.store(true, std::memory_order_release);
-    }
-}
-
 void write_driver_dot(Session& session, const Exec& exec, CUgraph graph) {
     const std::string folder = session.recording.folder();
     const auto print = driver::api().cuGraphDebugDotPrint;
@@ -81,6 +63,11 @@ report::Json node_counts(const graph::Snapshot& snapshot) {
     return counts;
 }
 
+bool allocates(const graph::Snapshot& snapshot) {
+    return std::any_of(snapshot.bodies().begin(), snapshot.bodies().end(),
+                       [](const graph::Body& body) { return !body.memories.empty(); });
+}
+
 Template& template_of(Session& session, CUgraph graph) {
     Template& known = session.templates[graph];
     if (known.number == 0)
@@ -91,29 +78,24 @@ Template& template_of(Session& session, CUgraph graph) {
 }  // namespace
 
 void take(Session& session, Exec& exec, liveness::Scan& scan, std::vector<liveness::Reference>& into) {
-    std::unordered_map<const Tracked*, std::uint32_t> known;
-    std::vector<std::uint32_t> unused;
-    for (std::uint32_t i = 0; i < exec.inputs.size(); ++i) {
-        if (exec.inputs[i].references > 0)
-            known.emplace(exec.inputs[i].tracked.get(), i);
-        else
-            unused.push_back(i);
-    }
     std::vector<std::uint32_t> place(scan.allocations.size());
     for (std::size_t i = 0; i < scan.allocations.size(); ++i) {
         TrackedPtr tracked = track(session, scan.allocations[i]);
-        if (const auto at = known.find(tracked.get()); at != known.end()) {
+        if (tracked->dead)
+            exec.launches->attention.store(true, std::memory_order_release);
+        if (const auto at = exec.input_of.find(tracked.get()); at != exec.input_of.end()) {
             place[i] = at->second;
             continue;
         }
-        if (unused.empty()) {
+        if (exec.unused_inputs.empty()) {
             place[i] = static_cast<std::uint32_t>(exec.inputs.size());
             exec.inputs.emplace_back();
         } else {
-            place[i] = unused.back();
-            unused.pop_back();
+            place[i] = exec.unused_inputs.back();
+            exec.unused_inputs.pop_back();
         }
         tracked->execs.push_back(&exec);
+        exec.input_of.emplace(tracked.get(), place[i]);
         exec.inputs[place[i]].tracked = std::move(tracked);
         ++session.inputs;
     }
@@ -127,12 +109,34 @@ void take(Session& session, Exec& exec, liveness::Scan& scan, std::vector<livene
         into.insert(into.end(), scan.references.begin(), scan.references.end());
     exec.opaque += scan.opaque;
     session.opaque += scan.opaque;
+    if (scan.raised)
+        look_again(session);
 }
 
 void release(Session& session, Exec& exec, const liveness::Reference& reference) {
     Exec::Input& input = exec.inputs[reference.input];
-    if (--input.references == 0)
-        untrack(session, exec, input);
+    if (--input.references > 0)
+        return;
+    exec.input_of.erase(input.tracked.get());
+    exec.unused_inputs.push_back(reference.input);
+    untrack(session, exec, input);
+}
+
+void check_deaths(Exec& exec, std::uint64_t frees_before) {
+    if (frees.load() == frees_before)
+        return;
+    for (const Exec::Input& input : exec.inputs) {
+        if (input.references == 0)
+            continue;
+        Tracked& tracked = *input.tracked;
+        if (!tracked.dead && memory::buffer_id(tracked.allocation.base) != tracked.allocation.id) {
+            tracked.dead = true;
+            tracked.death.call = "an unseen call";
+            tracked.death.stack_missing = "not recorded (the graph was being read, nobody knew that it refers to this)";
+        }
+        if (tracked.dead)
+            exec.launches->attention.store(true, std::memory_order_release);
+    }
 }
 
 void read_missing_edges(Session& session, CUgraph graph) {
@@ -168,7 +172,7 @@ void instantiated(const char* call, CUgraphExec handle, CUgraph graph) noexcept 
         exec.snapshot = graph::Snapshot::read(graph, session.functions);
         liveness::Scan scan;
         if (session.settings.check_inputs)
-            scan = liveness::scan(exec.snapshot, session.ever);
+            scan = liveness::scan(exec.snapshot, session.ever, known_dead(session));
         session.recording.open();
         const bool wants_edges = session.settings.keep == config::Keep::data && session.recording.wanted();
         const bool writes = session.settings.write_graphs && session.recording.wanted();
@@ -193,6 +197,8 @@ void instantiated(const char* call, CUgraphExec handle, CUgraph graph) noexcept 
         take(session, exec, scan, exec.references);
         check_deaths(exec, frees_before);
         session.by_number.emplace(exec.number, &exec);
+        if (allocates(exec.snapshot))
+            session.allocating.insert(&exec);
         session.execs.insert_or_assign(handle, std::move(made));
         keep_within(session, exec.snapshot.bytes());
 
@@ -224,7 +230,7 @@ void updated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
         graph::Snapshot snapshot = graph::Snapshot::read(graph, session.functions);
         liveness::Scan scan;
         if (session.settings.check_inputs)
-            scan = liveness::scan(snapshot, session.ever);
+            scan = liveness::scan(snapshot, session.ever, known_dead(session));
         const std::lock_guard lock(session.mutex);
         const auto found = session.execs.find(handle);
         if (found == session.execs.end())
@@ -272,6 +278,7 @@ void retire(Session& session, Exec& exec) {
         release(session, exec, reference);
     exec.references.clear();
     session.by_number.erase(exec.number);
+    session.allocating.erase(&exec);
     session.kept_bytes -= std::min(session.kept_bytes, exec.snapshot.bytes());
     session.table.recycle(exec.launches);
     if (session.recording.wanted())

@@ -121,6 +121,17 @@ report::Json json_of(const Session& session, const Exec& exec, const Finding& fi
     return keys;
 }
 
+// Memory that a graph allocates comes back, at the same address, with each launch of that graph: whether it is there
+// when another graph runs depends on the order of launches, which is not known here.
+bool comes_back(const Session& session, const memory::Allocation& allocation) {
+    for (const Exec* const exec : session.allocating)
+        for (const graph::Body& body : exec->snapshot.bodies())
+            for (const graph::Memory& memory : body.memories)
+                if (memory.size > 0 && allocation.covers(memory.address))
+                    return true;
+    return false;
+}
+
 struct Verdict {
     bool known = false;    // the exec is one of ours
     bool wrong = false;    // dead memory, at or above the threshold, reported now or earlier
@@ -139,7 +150,7 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
             dead[reference.input].push_back(&reference);
     std::size_t count = 0;
     for (std::size_t i = 0; i < dead.size(); ++i) {
-        if (dead[i].empty())
+        if (dead[i].empty() || comes_back(session, exec.inputs[i].tracked->allocation))
             continue;
         verdict.wrong = true;
         const Tracked& tracked = *exec.inputs[i].tracked;

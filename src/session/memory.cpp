@@ -50,9 +50,52 @@ void die(Session& session, const TrackedPtr& tracked, const Event& death) {
     session.recording.event("death", std::move(keys));
 }
 
+// What lives in [base, base + size) and is referred to, with the event of its death; null when nothing is.
+void* referenced(const char* call, std::uintptr_t base, std::size_t size) noexcept {
+    if (tracked_alive.load(std::memory_order_acquire) == 0)
+        return nullptr;
+    Dying* dying = nullptr;
+    guarded("free", [&](Session& session) {
+        std::vector<TrackedPtr> all;
+        {
+            const std::lock_guard lock(session.mutex);
+            for (auto at = session.alive.lower_bound(base); at != session.alive.end() && at->first - base < size; ++at)
+                all.push_back(at->second);
+        }
+        if (!all.empty())
+            dying = new Dying{std::move(all), here(session, call)};
+    });
+    return dying;
+}
+
 }  // namespace
 
+std::vector<memory::Allocation> known_dead(Session& session) {
+    if (dead_addresses.load(std::memory_order_acquire) == 0)
+        return {};
+    const std::lock_guard lock(session.mutex);
+    return known_dead_locked(session);
+}
+
+std::vector<memory::Allocation> known_dead_locked(Session& session) {
+    std::vector<memory::Allocation> all;
+    for (const auto& [base, tracked] : session.dead)
+        if (tracked->allocation.kind != memory::Kind::pinned)
+            all.push_back(tracked->allocation);
+    return all;
+}
+
+void look_again(Session& session) {
+    for (const auto& [number, exec] : session.by_number)
+        if (std::any_of(exec->inputs.begin(), exec->inputs.end(),
+                        [](const Exec::Input& input) { return input.references > 0 && input.tracked->dead; }))
+            exec->launches->attention.store(true, std::memory_order_release);
+}
+
 TrackedPtr track(Session& session, const memory::Allocation& found) {
+    if (const auto gone = session.dead.find(found.base);
+        gone != session.dead.end() && gone->second->allocation.id == found.id)
+        return gone->second;
     TrackedPtr& slot = session.alive[found.base];
     if (slot == nullptr || slot->allocation.id != found.id) {
         // Another id at a known base: the older one died without a call that we saw.
@@ -74,9 +117,9 @@ TrackedPtr track(Session& session, const memory::Allocation& found) {
             for (Exec* const exec : older->execs)
                 exec->launches->attention.store(true, std::memory_order_release);
         }
-        tracked_alive.store(session.alive.size(), std::memory_order_release);
+        tracked_alive.store(session.alive.size());
     }
-    filter_slot(found.base).store(true, std::memory_order_release);
+    filter_slot(found.base).store(true);
     return slot;
 }
 
@@ -95,37 +138,28 @@ void untrack(Session& session, Exec& exec, Exec::Input& input) {
 }
 
 void* freeing_range(const char* call, std::uintptr_t base, std::size_t size) noexcept {
-    frees.fetch_add(1, std::memory_order_release);
-    if (tracked_alive.load(std::memory_order_acquire) == 0)
-        return nullptr;
-    Dying* dying = nullptr;
-    guarded("free", [&](Session& session) {
-        std::vector<TrackedPtr> all;
-        {
-            const std::lock_guard lock(session.mutex);
-            for (auto at = session.alive.lower_bound(base); at != session.alive.end() && at->first - base < size; ++at)
-                all.push_back(at->second);
-        }
-        if (!all.empty())
-            dying = new Dying{std::move(all), here(session, call)};
-    });
-    return dying;
+    return referenced(call, base, size);
 }
 
 void* freeing(const char* call, std::uintptr_t base) noexcept {
-    if (!filter_slot(base).load(std::memory_order_acquire)) {
-        frees.fetch_add(1, std::memory_order_release);
+    if (!filter_slot(base).load(std::memory_order_acquire))
         return nullptr;
-    }
     return freeing_range(call, base, 1);
 }
 
-void freed(void* opaque, bool succeeded) noexcept {
-    if (opaque == nullptr)
-        return;
-    const std::unique_ptr<Dying> dying(static_cast<Dying*>(opaque));
+void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* opaque, bool succeeded) noexcept {
+    frees.fetch_add(1);
+    std::unique_ptr<Dying> dying(static_cast<Dying*>(opaque));
     if (!succeeded)
         return;
+    if (dying == nullptr) {
+        // Nothing referred to it when the call began. Meanwhile a graph that does may have been instantiated.
+        if (tracked_alive.load() == 0)
+            return;
+        dying.reset(static_cast<Dying*>(referenced(call, base, size)));
+        if (dying == nullptr)
+            return;
+    }
     guarded("free", [&](Session& session) {
         const driver::RelaxedCapture relaxed;
         const std::lock_guard lock(session.mutex);
@@ -133,6 +167,17 @@ void freed(void* opaque, bool succeeded) noexcept {
             if (!tracked->dead && memory::buffer_id(tracked->allocation.base) != tracked->allocation.id)
                 die(session, tracked, dying->event);
     });
+}
+
+void freed(const char* call, std::uintptr_t base, void* dying, bool succeeded) noexcept {
+    if (dying == nullptr) {
+        // A graph that refers to it may be instantiated meanwhile. It marks the base and then reads `frees`; here it is
+        // the other way round, and all four are sequentially consistent: one of the two sees the other.
+        frees.fetch_add(1);
+        if (!filter_slot(base).load())
+            return;
+    }
+    freed_range(call, base, 1, dying, succeeded);
 }
 
 void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {

@@ -10,31 +10,55 @@
 namespace keepgraph::session {
 namespace {
 
-// References are sorted by body and node. Those of one node of the graph itself and of the bodies below it are
-// replaced.
+bool by_place(const liveness::Reference& a, const liveness::Reference& b) {
+    return a.body != b.body ? a.body < b.body : a.node < b.node;
+}
+
+// Takes `found` in the place of the references in [first, first + count). References are sorted by body and node.
+void put_in_place(std::vector<liveness::Reference>& references, std::size_t first, std::size_t count,
+                  const std::vector<liveness::Reference>& found) {
+    const auto at = references.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto same = static_cast<std::ptrdiff_t>(std::min(count, found.size()));
+    std::copy(found.begin(), found.begin() + same, at);
+    if (count > found.size())
+        references.erase(at + same, at + static_cast<std::ptrdiff_t>(count));
+    else
+        references.insert(at + same, found.begin() + same, found.end());
+}
+
+// The references of one node of the graph itself, and of the bodies below it, are replaced. Programs that set the
+// parameters of every node before each launch must not pay for all references each time.
 void replace_references(Session& session, Exec& exec, std::uint32_t node) {
+    liveness::Scan scan;
+    if (session.settings.check_inputs)
+        scan = liveness::scan_node(exec.snapshot, node, session.ever, known_dead_locked(session));
+    std::vector<liveness::Reference> found;
+    take(session, exec, scan, found);
+    std::vector<liveness::Reference>& references = exec.references;
+    liveness::Reference wanted;
+    wanted.node = node;
+    const auto [first, last] = std::equal_range(references.begin(), references.end(), wanted, by_place);
     const auto& bodies = exec.snapshot.bodies();
+    if (bodies.size() == 1 || bodies[0].nodes[node].type != CU_GRAPH_NODE_TYPE_GRAPH) {
+        for (auto old = first; old != last; ++old)
+            release(session, exec, *old);
+        put_in_place(references, static_cast<std::size_t>(first - references.begin()),
+                     static_cast<std::size_t>(last - first), found);
+        return;
+    }
     std::vector<bool> below(bodies.size(), false);
     for (std::size_t i = 1; i < bodies.size(); ++i)
         below[i] = below[bodies[i].parent] || (bodies[i].parent == 0 && bodies[i].node == node);
     const auto goes = [&](const liveness::Reference& reference) {
         return reference.body == 0 ? reference.node == node : reference.body >= below.size() || below[reference.body];
     };
-    liveness::Scan scan;
-    if (session.settings.check_inputs)
-        scan = liveness::scan_node(exec.snapshot, node, session.ever);
-    std::vector<liveness::Reference> found;
-    take(session, exec, scan, found);
-    for (const liveness::Reference& reference : exec.references)
+    for (const liveness::Reference& reference : references)
         if (goes(reference))
             release(session, exec, reference);
-    std::erase_if(exec.references, goes);
-    const auto less = [](const liveness::Reference& a, const liveness::Reference& b) {
-        return a.body != b.body ? a.body < b.body : a.node < b.node;
-    };
-    const auto middle = static_cast<std::ptrdiff_t>(exec.references.size());
-    exec.references.insert(exec.references.end(), found.begin(), found.end());
-    std::inplace_merge(exec.references.begin(), exec.references.begin() + middle, exec.references.end(), less);
+    std::erase_if(references, goes);
+    const auto middle = static_cast<std::ptrdiff_t>(references.size());
+    references.insert(references.end(), found.begin(), found.end());
+    std::inplace_merge(references.begin(), references.begin() + middle, references.end(), by_place);
 }
 
 // Finds the node, lets `change` tell the snapshot, and looks at what the node refers to now.
@@ -43,6 +67,7 @@ void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change 
     guarded("node change", [&](Session& session) {
         const driver::RelaxedCapture relaxed;
         const std::lock_guard lock(session.mutex);
+        const std::uint64_t frees_before = frees.load();
         const auto found = session.execs.find(handle);
         std::uint32_t index = 0;
         if (found == session.execs.end())
@@ -54,12 +79,10 @@ void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change 
         if (!change(session, exec, index))
             exec.snapshot.set_unreadable(index);
         replace_references(session, exec, index);
+        check_deaths(exec, frees_before);
         if (exec.snapshot.data_dropped())
             exec.snapshot.drop_data();
         session.kept_bytes += exec.snapshot.bytes() - before;
-        for (const Exec::Input& input : exec.inputs)
-            if (input.references > 0 && input.tracked->dead)
-                exec.launches->attention.store(true, std::memory_order_release);
         note_update(session, exec, call, &index);
     });
 }
@@ -136,10 +159,19 @@ void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUgrap
     }
 }
 
-void node_enabled(const char* call, CUgraphExec exec, CUgraphNode node, bool enabled) noexcept {
-    change_node(call, exec, node, [&](Session&, Exec& changed, std::uint32_t index) {
-        changed.snapshot.set_enabled(index, enabled);
-        return changed.snapshot.bodies()[0].nodes[index].readable;
+void node_enabled(const char* call, CUgraphExec handle, CUgraphNode node, bool enabled) noexcept {
+    guarded("node change", [&](Session& session) {
+        const std::lock_guard lock(session.mutex);
+        const auto found = session.execs.find(handle);
+        std::uint32_t index = 0;
+        if (found == session.execs.end() || !found->second->snapshot.find(node, index))
+            return;
+        Exec& exec = *found->second;
+        exec.snapshot.set_enabled(index, enabled);
+        // Nothing was said of what it refers to while it was off.
+        if (enabled)
+            exec.launches->attention.store(true, std::memory_order_release);
+        note_update(session, exec, call, &index);
     });
 }
 

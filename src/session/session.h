@@ -63,7 +63,8 @@ void* freeing(const char* call, std::uintptr_t base) noexcept;
 void* freeing_range(const char* call, std::uintptr_t base, std::size_t size) noexcept;
 /// When the call succeeded the driver is asked whether it died: a free that a capture recorded leaves its BUFFER_ID
 /// valid. A call that failed is believed, since at the end of the process the driver must not be asked.
-void freed(void* dying, bool succeeded) noexcept;
+void freed(const char* call, std::uintptr_t base, void* dying, bool succeeded) noexcept;
+void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* dying, bool succeeded) noexcept;
 /// New memory. Looked at only when it covers memory that a graph refers to and that is gone, or with STACKS=all.
 void born(const char* call, std::uintptr_t base, std::size_t size) noexcept;
 

@@ -71,6 +71,8 @@ struct Exec {
     graph::Snapshot snapshot;
     std::vector<liveness::Reference> references;  ///< sorted by body and node; Reference::input counts in `inputs`
     std::vector<Input> inputs;
+    std::unordered_map<const Tracked*, std::uint32_t> input_of;  ///< where each is
+    std::vector<std::uint32_t> unused_inputs;
     std::uint32_t opaque = 0;  ///< nodes that could not be looked into
     LaunchRecord* launches = nullptr;
     unsigned long updates = 0;
@@ -101,6 +103,7 @@ struct Session {
     std::unordered_map<CUgraph, Template> templates;
     std::unordered_map<CUgraphExec, std::unique_ptr<Exec>> execs;
     std::map<unsigned, Exec*> by_number;  ///< oldest first, for KEEP's max
+    std::set<const Exec*> allocating;     ///< that have memory nodes
     LaunchTable table;
     std::map<std::uintptr_t, TrackedPtr> alive;  ///< referenced and alive, by base
     std::map<std::uintptr_t, TrackedPtr> dead;   ///< referenced, dead, address not seen again, by base
@@ -156,6 +159,12 @@ void record_coverage(Session& session);
 // memory.cpp
 /// The allocation of `found` as the session tracks it. Under the lock.
 TrackedPtr track(Session& session, const memory::Allocation& found);
+/// What scans need to know of memory that is gone. Pinned memory is left out: its addresses may since belong to
+/// pageable memory, of which the driver knows nothing.
+std::vector<memory::Allocation> known_dead(Session& session);
+std::vector<memory::Allocation> known_dead_locked(Session& session);  ///< the same, under the lock
+/// References of live execs may have a higher grade than when they were looked at. Under the lock.
+void look_again(Session& session);
 /// `exec` refers no more to what `input` names. Under the lock.
 void untrack(Session& session, Exec& exec, Exec::Input& input);
 

@@ -206,3 +206,49 @@ PROBE("cuLibraryUnload.success") {
 PROBE("cuLibraryUnload.error") {
     out("null", CU(cuLibraryUnload)(nullptr));
 }
+PROBE("cuDevicePrimaryCtxRelease.success") {
+    CUcontext context = nullptr;
+    MUST(CU(cuDevicePrimaryCtxRetain)(&context, 0));
+    out("release", CU(cuDevicePrimaryCtxRelease)(0));
+}
+PROBE("cuDevicePrimaryCtxRelease.error") {
+    out("no_device", CU(cuDevicePrimaryCtxRelease)(4711));
+}
+PROBE("cuDevicePrimaryCtxRelease_v2.success") {
+    CUcontext context = nullptr;
+    MUST(CU(cuDevicePrimaryCtxRetain)(&context, 0));
+    out("release", CU(cuDevicePrimaryCtxRelease_v2)(0));
+}
+PROBE("cuDevicePrimaryCtxRelease_v2.error") {
+    out("no_device", CU(cuDevicePrimaryCtxRelease_v2)(4711));
+}
+PROBE("cuDevicePrimaryCtxReset.success") {
+    out("reset", CU(cuDevicePrimaryCtxReset)(0));
+}
+PROBE("cuDevicePrimaryCtxReset.error") {
+    out("no_device", CU(cuDevicePrimaryCtxReset)(4711));
+}
+PROBE("cuDevicePrimaryCtxReset_v2.success") {
+    out("reset", CU(cuDevicePrimaryCtxReset_v2)(0));
+}
+PROBE("cuDevicePrimaryCtxReset_v2.error") {
+    out("no_device", CU(cuDevicePrimaryCtxReset_v2)(4711));
+}
+PROBE("cuCtxDestroy.success") {
+    CUcontext context = nullptr;
+    MUST(CU(cuCtxCreate_v2)(&context, 0u, 0));
+    out("destroy", CU(cuCtxDestroy)(context));
+    MUST(CU(cuCtxSetCurrent)(primary()));
+}
+PROBE("cuCtxDestroy.error") {
+    out("null", CU(cuCtxDestroy)(nullptr));
+}
+PROBE("cuCtxDestroy_v2.success") {
+    CUcontext context = nullptr;
+    MUST(CU(cuCtxCreate_v2)(&context, 0u, 0));
+    out("destroy", CU(cuCtxDestroy_v2)(context));
+    MUST(CU(cuCtxSetCurrent)(primary()));
+}
+PROBE("cuCtxDestroy_v2.error") {
+    out("null", CU(cuCtxDestroy_v2)(nullptr));
+}
