@@ -37,9 +37,11 @@ void replace_references(Session& session, Exec& exec, std::uint32_t node) {
     std::inplace_merge(exec.references.begin(), exec.references.begin() + middle, exec.references.end(), less);
 }
 
-// Finds the node, lets `change` tell the snapshot, and looks at what the node refers to now.
+// Finds the node and lets `change` tell the snapshot; then looks at what the node refers to now, unless its parameters
+// stayed: of memory that died since they were read another look would find nothing.
 template <class Change>
-void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change change) noexcept {
+void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change change,
+                 bool new_parameters = true) noexcept {
     guarded("node change", [&](Session& session) {
         const driver::RelaxedCapture relaxed;
         const std::lock_guard lock(session.mutex);
@@ -53,7 +55,8 @@ void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change 
         const std::size_t before = exec.snapshot.bytes();
         if (!change(session, exec, index))
             exec.snapshot.set_unreadable(index);
-        replace_references(session, exec, index);
+        if (new_parameters)
+            replace_references(session, exec, index);
         if (exec.snapshot.data_dropped())
             exec.snapshot.drop_data();
         session.kept_bytes += exec.snapshot.bytes() - before;
@@ -102,7 +105,12 @@ void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUDA_M
 
 void node_set(const char* call, CUgraphExec exec, CUgraphNode node, CUgraph child) noexcept {
     change_node(call, exec, node, [&](Session& session, Exec& changed, std::uint32_t index) {
-        return changed.snapshot.set_child(index, child, session.functions);
+        std::vector<std::uint32_t> moved;
+        if (!changed.snapshot.set_child(index, child, session.functions, moved))
+            return false;
+        for (liveness::Reference& reference : changed.references)
+            reference.body = moved[reference.body];
+        return true;
     });
 }
 
@@ -137,10 +145,13 @@ void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUgrap
 }
 
 void node_enabled(const char* call, CUgraphExec exec, CUgraphNode node, bool enabled) noexcept {
-    change_node(call, exec, node, [&](Session&, Exec& changed, std::uint32_t index) {
-        changed.snapshot.set_enabled(index, enabled);
-        return changed.snapshot.bodies()[0].nodes[index].readable;
-    });
+    change_node(
+        call, exec, node,
+        [&](Session&, Exec& changed, std::uint32_t index) {
+            changed.snapshot.set_enabled(index, enabled);
+            return changed.snapshot.bodies()[0].nodes[index].readable;
+        },
+        false);
 }
 
 }  // namespace keepgraph::session
