@@ -10,13 +10,32 @@
 namespace keepgraph::session {
 namespace {
 
-// References are sorted by body and node. Those of one node of the graph itself and of the bodies below it are
-// replaced.
-void replace_references(Session& session, Exec& exec, std::uint32_t node) {
-    const auto& bodies = exec.snapshot.bodies();
+// Which bodies are those of node `node` of the graph itself, and of the nodes in them.
+std::vector<bool> bodies_below(const graph::Snapshot& snapshot, std::uint32_t node) {
+    const auto& bodies = snapshot.bodies();
     std::vector<bool> below(bodies.size(), false);
     for (std::size_t i = 1; i < bodies.size(); ++i)
         below[i] = below[bodies[i].parent] || (bodies[i].parent == 0 && bodies[i].node == node);
+    return below;
+}
+
+// How many nodes cannot be looked into: this one, and those below it.
+std::uint32_t opaque_nodes(const graph::Snapshot& snapshot, std::uint32_t node) {
+    const auto& bodies = snapshot.bodies();
+    const std::vector<bool> below = bodies_below(snapshot, node);
+    std::uint32_t count = bodies[0].nodes[node].readable ? 0 : 1;
+    for (std::size_t i = 1; i < bodies.size(); ++i)
+        if (below[i])
+            count +=
+                static_cast<std::uint32_t>(std::count_if(bodies[i].nodes.begin(), bodies[i].nodes.end(),
+                                                         [](const graph::Node& inner) { return !inner.readable; }));
+    return count;
+}
+
+// References are sorted by body and node. Those of one node of the graph itself and of the bodies below it are
+// replaced.
+void replace_references(Session& session, Exec& exec, std::uint32_t node) {
+    const std::vector<bool> below = bodies_below(exec.snapshot, node);
     const auto goes = [&](const liveness::Reference& reference) {
         return reference.body == 0 ? reference.node == node : reference.body >= below.size() || below[reference.body];
     };
@@ -52,14 +71,17 @@ void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change 
         Exec& exec = *found->second;
         if (!exec.snapshot.find(node, index))
             return;
-        const std::size_t before = exec.snapshot.bytes();
+        const std::size_t before = counted_bytes(exec.snapshot);
+        const std::uint32_t opaque = exec.opaque > 0 && new_parameters ? opaque_nodes(exec.snapshot, index) : 0;
         if (!change(session, exec, index))
             exec.snapshot.set_unreadable(index);
+        exec.opaque -= opaque;
+        session.opaque -= opaque;
         if (new_parameters)
             replace_references(session, exec, index);
         if (exec.snapshot.data_dropped())
             exec.snapshot.drop_data();
-        session.kept_bytes += exec.snapshot.bytes() - before;
+        session.kept_bytes += counted_bytes(exec.snapshot) - before;
         for (const Exec::Input& input : exec.inputs)
             if (input.references > 0 && input.tracked->dead)
                 exec.launches->attention.store(true, std::memory_order_release);

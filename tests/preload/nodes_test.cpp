@@ -37,6 +37,30 @@ TEST(Nodes, DisabledNodeIsNotRefused) {
     EXPECT_EQ(count_lines_with(split_lines(outcome.out), "one on 401"), 1u) << outcome.describe();
 }
 
+TEST(Nodes, OpaqueNodeCountsOnceHoweverOftenItIsSet) {
+    // The driver does not tell the layout of any kernel.
+    std::string fail;
+    for (const char* function : {"cuFuncGetParamInfo", "cuKernelGetParamInfo"})
+        for (int call = 1; call <= 8; ++call)
+            fail += (fail.empty() ? "" : ",") + std::string(function) + ":" + std::to_string(call) + "=801";
+    Outcome outcome =
+        expect_transparent({victim("exec_update"), "set_params"}, Conditions{}.with("KEEPGRAPH_SIM_FAIL", fail));
+    auto summary = summary_of(outcome);
+    ASSERT_TRUE(summary) << outcome.describe();
+    EXPECT_EQ(summary->opaque, 1) << outcome.describe();
+    EXPECT_EQ(summary->inputs, 0);
+}
+
+TEST(Nodes, OpaqueNodeThatIsSetToSomethingReadableIsOpaqueNoMore) {
+    Outcome outcome = expect_transparent({victim("exec_update"), "set_params"},
+                                         Conditions{}.with("KEEPGRAPH_SIM_FAIL", "cuGraphKernelNodeGetParams_v2:1=1"));
+    auto summary = summary_of(outcome);
+    ASSERT_TRUE(summary) << outcome.describe();
+    EXPECT_EQ(summary->opaque, 0) << outcome.describe();
+    EXPECT_EQ(summary->inputs, 2);
+    EXPECT_EQ(summary->findings, 1);
+}
+
 TEST(Nodes, ChildGraphsAreLookedIntoAndNamedByTheirPath) {
     TempFolder folder;
     Outcome outcome = expect_transparent({hostile("nodes"), "child"}, recorded(folder));

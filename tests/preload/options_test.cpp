@@ -98,6 +98,23 @@ TEST(OptionsKeep, NoRoomAtAllStillFinds) {
         expect_dropped(recording.graph(number));
 }
 
+TEST(OptionsKeep, GraphsThatGoMakeNoMoreRoomThanTheyTook) {
+    // The first eight of sixteen had lost their data before they went.
+    size_t kept[2] = {};
+    for (const int way : {0, 1}) {
+        TempFolder folder;
+        Outcome outcome = expect_transparent({hostile("nodes"), "turnover", way == 0 ? "0" : "8"},
+                                             recorded(folder).with("KEEPGRAPH_KEEP", "data,max=1000"));
+        Recording recording = Recording::only_one_in(folder.path());
+        ASSERT_EQ(recording.of_type("instantiate").size(), 24u) << outcome.describe();
+        for (int number = 9; number <= 24; ++number)
+            kept[way] += !recording.graph(number).contains("data_dropped");
+    }
+    EXPECT_GT(kept[0], 0u);
+    EXPECT_LT(kept[0], 16u);
+    EXPECT_EQ(kept[1], kept[0]);
+}
+
 TEST(OptionsWrite, DriverDotIsTheDriversOwn) {
     TempFolder folder;
     Conditions conditions;

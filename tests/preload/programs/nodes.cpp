@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `nodes disabled`: a graph of two kernels; the input of the first is freed while its node is switched off, then the
 // node is switched on again. `nodes child`: a graph of two child graphs; the first one is given another input, then
-// the inputs are freed one by one: the one it had, the second child's, the one it was given.
+// the inputs are freed one by one: the one it had, the second child's, the one it was given. `nodes turnover N`: 16
+// graphs, of which the first N go; then 8 more, and each that is left is launched once.
 #include <cstring>
+#include <vector>
 
 #include "scene.h"
 
@@ -69,6 +71,21 @@ void child(Scene& scene) {
     }
 }
 
+void turnover(Scene& scene, size_t gone) {
+    std::vector<CUgraphExec> execs;
+    const CUdeviceptr input = scene.buffer(1.0f);
+    for (int i = 0; i < 16; ++i)
+        execs.push_back(scene.graph_of(input, scene.output, scene.stream));
+    for (size_t i = 0; i < gone; ++i)
+        must("cuGraphExecDestroy", scene.cu.exec_destroy(execs[i]));
+    execs.erase(execs.begin(), execs.begin() + static_cast<std::ptrdiff_t>(gone));
+    for (int i = 0; i < 8; ++i)
+        execs.push_back(scene.graph_of(input, scene.output, scene.stream));
+    for (CUgraphExec exec : execs)
+        must("cuGraphLaunch", scene.cu.launch(exec, scene.stream));
+    say("cuStreamSynchronize", scene.cu.synchronize(scene.stream));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -77,6 +94,8 @@ int main(int argc, char** argv) {
     scene.output = scene.buffer(0.0f);
     if (argc > 1 && std::strcmp(argv[1], "child") == 0)
         child(scene);
+    else if (argc > 2 && std::strcmp(argv[1], "turnover") == 0)
+        turnover(scene, std::strtoul(argv[2], nullptr, 10));
     else
         disabled(scene);
     return 0;
