@@ -157,6 +157,15 @@ TEST(StackRoom, FibreHasNoneThatIsKnown) {
     EXPECT_GT(stack_room(), 0u) << "the thread's own is still known";
 }
 
+TEST(StackRoom, FibreOnEitherSideOfTheThreadsStackHasNone) {
+    OwnStack one(std::size_t{512} << 10), other(std::size_t{512} << 10);
+    std::size_t rooms[] = {1, 1};
+    one.run([&] { other.run_as_fibre([&] { rooms[0] = stack_room(); }); });
+    other.run([&] { one.run_as_fibre([&] { rooms[1] = stack_room(); }); });
+    EXPECT_EQ(rooms[0], 0u);
+    EXPECT_EQ(rooms[1], 0u);
+}
+
 TEST(StackRoom, ErrnoStays) {
     OwnStack stack(std::size_t{512} << 10);
     int after = 0;
