@@ -89,6 +89,20 @@ TEST(OptionsKeep, OldestGraphsLoseTheirDataOverTheLimitAndItIsSaidOnce) {
     EXPECT_TRUE(recording.graph(16).at("nodes").at(0).contains("arguments"));
 }
 
+TEST(OptionsKeep, NoMoreIsDroppedThanMustBe) {
+    size_t kept[2] = {};
+    for (const int more : {0, 1}) {
+        TempFolder folder;
+        expect_transparent({victim("many_graphs"), std::to_string(16 + more)},
+                           recorded(folder).with("KEEPGRAPH_KEEP", "data,max=1000"));
+        Recording recording = Recording::only_one_in(folder.path());
+        for (int number = 1; number <= 16 + more; ++number)
+            kept[more] += !recording.graph(number).contains("data_dropped");
+    }
+    EXPECT_GT(kept[0], 1u);
+    EXPECT_EQ(kept[1], kept[0]) << "one graph more costs one older graph its data";
+}
+
 TEST(OptionsKeep, NoRoomAtAllStillFinds) {
     TempFolder folder;
     expect_transparent({victim("many_graphs")}, recorded(folder).with("KEEPGRAPH_KEEP", "data,max=0"));
@@ -124,6 +138,7 @@ TEST(OptionsWrite, DriverDotIsTheDriversOwn) {
     std::string dot = read_file(recording.folder + "/graph-1.driver.dot");
     EXPECT_EQ(dot.find("digraph"), 0u) << dot;
     EXPECT_NE(dot.find("kg_scale"), std::string::npos) << dot;
+    EXPECT_NE(dot.find("256"), std::string::npos) << "the block size is in the verbose form alone: " << dot;
     EXPECT_FALSE(recording.has_graph_file(1)) << "findings is not in the list";
     EXPECT_EQ(recording.findings().size(), 1u) << "events are always written: " << outcome.describe();
 }
