@@ -333,19 +333,19 @@ bool Snapshot::set_event(std::uint32_t index, CUevent event) {
     return node.readable = true;
 }
 
-bool Snapshot::set_child(std::uint32_t index, CUgraph graph, Functions& functions) {
+bool Snapshot::set_child(std::uint32_t index, CUgraph graph, Functions& functions, std::vector<std::uint32_t>& moved) {
     if (bodies_[0].nodes[index].type != CU_GRAPH_NODE_TYPE_GRAPH)
         return false;
     // The old body goes with everything below it; the others keep their order and get new numbers.
-    std::vector<std::uint32_t> number(bodies_.size(), 0);
+    moved.assign(bodies_.size(), 0);
     std::vector<Body> kept;
     for (std::uint32_t i = 0; i < bodies_.size(); ++i) {
         const bool goes =
-            i > 0 && ((bodies_[i].parent == 0 && bodies_[i].node == index) || number[bodies_[i].parent] == UINT32_MAX);
-        number[i] = goes ? UINT32_MAX : static_cast<std::uint32_t>(kept.size());
+            i > 0 && ((bodies_[i].parent == 0 && bodies_[i].node == index) || moved[bodies_[i].parent] == UINT32_MAX);
+        moved[i] = goes ? UINT32_MAX : static_cast<std::uint32_t>(kept.size());
         if (goes)
             continue;
-        bodies_[i].parent = number[bodies_[i].parent];
+        bodies_[i].parent = moved[bodies_[i].parent];
         kept.push_back(std::move(bodies_[i]));
     }
     bodies_ = std::move(kept);

@@ -94,7 +94,8 @@ class Snapshot {
     bool set_memset(std::uint32_t index, const CUDA_MEMSET_NODE_PARAMS& params);
     bool set_host(std::uint32_t index, const CUDA_HOST_NODE_PARAMS& params);
     bool set_event(std::uint32_t index, CUevent event);
-    bool set_child(std::uint32_t index, CUgraph graph, Functions& functions);
+    /// The bodies get other numbers: `moved` has the new one of each old one, UINT32_MAX for those that went.
+    bool set_child(std::uint32_t index, CUgraph graph, Functions& functions, std::vector<std::uint32_t>& moved);
     void set_enabled(std::uint32_t index, bool enabled) noexcept { bodies_[0].nodes[index].enabled = enabled; }
     void set_unreadable(std::uint32_t index) noexcept { bodies_[0].nodes[index].readable = false; }
 

@@ -45,7 +45,7 @@ void keep_within(Session& session, std::size_t added) {
             break;
         if (exec->snapshot.data_dropped())
             continue;
-        const std::size_t before = exec->snapshot.bytes();
+        const std::size_t before = counted_bytes(exec->snapshot);
         forget_missing_edges(session, *exec);
         exec->snapshot.drop_data();
         session.kept_bytes -= std::min(session.kept_bytes, before);
@@ -144,9 +144,9 @@ void read_missing_edges(Session& session, CUgraph graph) {
     if (found == session.templates.end())
         return;
     for (Exec* const exec : found->second.without_edges) {
-        const std::size_t before = exec->snapshot.bytes();
+        const std::size_t before = counted_bytes(exec->snapshot);
         exec->snapshot.read_edges(graph);
-        session.kept_bytes += exec->snapshot.bytes() - before;
+        session.kept_bytes += counted_bytes(exec->snapshot) - before;
         execs_without_edges.fetch_sub(1, std::memory_order_relaxed);
     }
     found->second.without_edges.clear();
@@ -200,7 +200,7 @@ void instantiated(const char* call, CUgraphExec handle, CUgraph graph) noexcept 
         if (allocates(exec.snapshot))
             session.allocating.insert(&exec);
         session.execs.insert_or_assign(handle, std::move(made));
-        keep_within(session, exec.snapshot.bytes());
+        keep_within(session, counted_bytes(exec.snapshot));
 
         if (!session.recording.wanted())
             return;
@@ -242,7 +242,7 @@ void updated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
             forget_missing_edges(session, exec);
         if (session.settings.keep == config::Keep::off)
             snapshot.drop_data();
-        const std::size_t before = exec.snapshot.bytes();
+        const std::size_t before = counted_bytes(exec.snapshot);
         exec.snapshot = std::move(snapshot);
         session.kept_bytes -= std::min(session.kept_bytes, before);
         std::vector<liveness::Reference> references;
@@ -253,7 +253,7 @@ void updated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
             release(session, exec, old);
         exec.references = std::move(references);
         check_deaths(exec, frees_before);
-        keep_within(session, exec.snapshot.bytes());
+        keep_within(session, counted_bytes(exec.snapshot));
         note_update(session, exec, call, nullptr);
     });
 }
@@ -279,7 +279,7 @@ void retire(Session& session, Exec& exec) {
     exec.references.clear();
     session.by_number.erase(exec.number);
     session.allocating.erase(&exec);
-    session.kept_bytes -= std::min(session.kept_bytes, exec.snapshot.bytes());
+    session.kept_bytes -= std::min(session.kept_bytes, counted_bytes(exec.snapshot));
     session.table.recycle(exec.launches);
     if (session.recording.wanted())
         session.recording.event(

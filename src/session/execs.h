@@ -6,6 +6,12 @@
 // What the files about executable graphs share. Everything under the session's lock; may throw std::bad_alloc.
 namespace keepgraph::session {
 
+/// What KEEP's max counts. Of a graph whose data was dropped nothing: the rest stays for findings and cannot be
+/// dropped.
+inline std::size_t counted_bytes(const graph::Snapshot& snapshot) noexcept {
+    return snapshot.data_dropped() ? 0 : snapshot.bytes();
+}
+
 /// Takes what `scan` found into `exec`: its input numbers become places in exec.inputs, its references go to `into`.
 void take(Session& session, Exec& exec, liveness::Scan& scan, std::vector<liveness::Reference>& into);
 /// When memory was freed since `frees` stood at `frees_before`: whether what was found then still lives. Whoever freed

@@ -10,6 +10,28 @@
 namespace keepgraph::session {
 namespace {
 
+// Which bodies are those of node `node` of the graph itself, and of the nodes in them.
+std::vector<bool> bodies_below(const graph::Snapshot& snapshot, std::uint32_t node) {
+    const auto& bodies = snapshot.bodies();
+    std::vector<bool> below(bodies.size(), false);
+    for (std::size_t i = 1; i < bodies.size(); ++i)
+        below[i] = below[bodies[i].parent] || (bodies[i].parent == 0 && bodies[i].node == node);
+    return below;
+}
+
+// How many nodes cannot be looked into: this one, and those below it.
+std::uint32_t opaque_nodes(const graph::Snapshot& snapshot, std::uint32_t node) {
+    const auto& bodies = snapshot.bodies();
+    const std::vector<bool> below = bodies_below(snapshot, node);
+    std::uint32_t count = bodies[0].nodes[node].readable ? 0 : 1;
+    for (std::size_t i = 1; i < bodies.size(); ++i)
+        if (below[i])
+            count +=
+                static_cast<std::uint32_t>(std::count_if(bodies[i].nodes.begin(), bodies[i].nodes.end(),
+                                                         [](const graph::Node& inner) { return !inner.readable; }));
+    return count;
+}
+
 bool by_place(const liveness::Reference& a, const liveness::Reference& b) {
     return a.body != b.body ? a.body < b.body : a.node < b.node;
 }
@@ -35,20 +57,17 @@ void replace_references(Session& session, Exec& exec, std::uint32_t node) {
     std::vector<liveness::Reference> found;
     take(session, exec, scan, found);
     std::vector<liveness::Reference>& references = exec.references;
-    liveness::Reference wanted;
-    wanted.node = node;
-    const auto [first, last] = std::equal_range(references.begin(), references.end(), wanted, by_place);
-    const auto& bodies = exec.snapshot.bodies();
-    if (bodies.size() == 1 || bodies[0].nodes[node].type != CU_GRAPH_NODE_TYPE_GRAPH) {
+    if (exec.snapshot.bodies()[0].nodes[node].type != CU_GRAPH_NODE_TYPE_GRAPH) {
+        liveness::Reference wanted;
+        wanted.node = node;
+        const auto [first, last] = std::equal_range(references.begin(), references.end(), wanted, by_place);
         for (auto old = first; old != last; ++old)
             release(session, exec, *old);
         put_in_place(references, static_cast<std::size_t>(first - references.begin()),
                      static_cast<std::size_t>(last - first), found);
         return;
     }
-    std::vector<bool> below(bodies.size(), false);
-    for (std::size_t i = 1; i < bodies.size(); ++i)
-        below[i] = below[bodies[i].parent] || (bodies[i].parent == 0 && bodies[i].node == node);
+    const std::vector<bool> below = bodies_below(exec.snapshot, node);
     const auto goes = [&](const liveness::Reference& reference) {
         return reference.body == 0 ? reference.node == node : reference.body >= below.size() || below[reference.body];
     };
@@ -61,9 +80,11 @@ void replace_references(Session& session, Exec& exec, std::uint32_t node) {
     std::inplace_merge(references.begin(), references.begin() + middle, references.end(), by_place);
 }
 
-// Finds the node, lets `change` tell the snapshot, and looks at what the node refers to now.
+// Finds the node and lets `change` tell the snapshot; then looks at what the node refers to now, unless its parameters
+// stayed: of memory that died since they were read another look would find nothing.
 template <class Change>
-void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change change) noexcept {
+void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change change,
+                 bool new_parameters = true) noexcept {
     guarded("node change", [&](Session& session) {
         const driver::RelaxedCapture relaxed;
         const std::lock_guard lock(session.mutex);
@@ -75,14 +96,21 @@ void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change 
         Exec& exec = *found->second;
         if (!exec.snapshot.find(node, index))
             return;
-        const std::size_t before = exec.snapshot.bytes();
+        const std::size_t before = counted_bytes(exec.snapshot);
+        const std::uint32_t opaque = exec.opaque > 0 && new_parameters ? opaque_nodes(exec.snapshot, index) : 0;
         if (!change(session, exec, index))
             exec.snapshot.set_unreadable(index);
-        replace_references(session, exec, index);
-        check_deaths(exec, frees_before);
+        exec.opaque -= opaque;
+        session.opaque -= opaque;
+        if (new_parameters) {
+            replace_references(session, exec, index);
+            check_deaths(exec, frees_before);
+        } else {
+            exec.launches->attention.store(true, std::memory_order_release);  // what was off may have died meanwhile
+        }
         if (exec.snapshot.data_dropped())
             exec.snapshot.drop_data();
-        session.kept_bytes += exec.snapshot.bytes() - before;
+        session.kept_bytes += counted_bytes(exec.snapshot) - before;
         note_update(session, exec, call, &index);
     });
 }
@@ -125,7 +153,12 @@ void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUDA_M
 
 void node_set(const char* call, CUgraphExec exec, CUgraphNode node, CUgraph child) noexcept {
     change_node(call, exec, node, [&](Session& session, Exec& changed, std::uint32_t index) {
-        return changed.snapshot.set_child(index, child, session.functions);
+        std::vector<std::uint32_t> moved;
+        if (!changed.snapshot.set_child(index, child, session.functions, moved))
+            return false;
+        for (liveness::Reference& reference : changed.references)
+            reference.body = moved[reference.body];
+        return true;
     });
 }
 
@@ -159,20 +192,14 @@ void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUgrap
     }
 }
 
-void node_enabled(const char* call, CUgraphExec handle, CUgraphNode node, bool enabled) noexcept {
-    guarded("node change", [&](Session& session) {
-        const std::lock_guard lock(session.mutex);
-        const auto found = session.execs.find(handle);
-        std::uint32_t index = 0;
-        if (found == session.execs.end() || !found->second->snapshot.find(node, index))
-            return;
-        Exec& exec = *found->second;
-        exec.snapshot.set_enabled(index, enabled);
-        // Nothing was said of what it refers to while it was off.
-        if (enabled)
-            exec.launches->attention.store(true, std::memory_order_release);
-        note_update(session, exec, call, &index);
-    });
+void node_enabled(const char* call, CUgraphExec exec, CUgraphNode node, bool enabled) noexcept {
+    change_node(
+        call, exec, node,
+        [&](Session&, Exec& changed, std::uint32_t index) {
+            changed.snapshot.set_enabled(index, enabled);
+            return changed.snapshot.bodies()[0].nodes[index].readable;
+        },
+        false);
 }
 
 }  // namespace keepgraph::session

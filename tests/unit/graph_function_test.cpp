@@ -108,9 +108,11 @@ TEST_F(GraphFunction, WhatWasLearntOutlivesAReload) {
     longer.parameters.back().size = 32;
     FakeFunction fewer = scale;
     fewer.parameters.pop_back();
+    FakeFunction more = scale;
+    more.parameters.push_back({40, 4});
     FakeFunction renamed = scale;
     renamed.name = "kg_scale2";
-    for (FakeFunction* const other : {&longer, &fewer, &renamed})
+    for (FakeFunction* const other : {&longer, &fewer, &more, &renamed})
         EXPECT_NE(functions.of(node_of(*other)), first);
 }
 

@@ -104,6 +104,7 @@ TEST_F(GraphSnapshotChange, EachTypeTakesItsOwnParametersOnly) {
     copy.srcDevice = 0x1000;
     int data = 0;
     std::uint64_t value = 0;
+    std::vector<std::uint32_t> moved;
     const auto event = reinterpret_cast<CUevent>(0x10);
     for (std::uint32_t i = 0; i < 6; ++i) {
         EXPECT_EQ(snapshot.set_copy(i, copy), i == 0) << i;
@@ -111,7 +112,7 @@ TEST_F(GraphSnapshotChange, EachTypeTakesItsOwnParametersOnly) {
         EXPECT_EQ(snapshot.set_host(i, {nullptr, &data}), i == 2) << i;
         EXPECT_EQ(snapshot.set_event(i, event), i == 3 || i == 4) << i;
         EXPECT_FALSE(snapshot.set_kernel(i, parameters_of(one, value), functions)) << i;
-        EXPECT_FALSE(snapshot.set_child(i, graph.handle(), functions)) << i;
+        EXPECT_FALSE(snapshot.set_child(i, graph.handle(), functions, moved)) << i;
     }
     const Body& body = snapshot.bodies()[0];
     EXPECT_EQ(body.copies.at(0).srcDevice, 0x1000u);
@@ -145,7 +146,9 @@ TEST_F(GraphSnapshotChange, NewChildTakesThePlaceOfTheOldOneAndAllBelowIt) {
     graph.add_child(other_middle);
     Snapshot snapshot = read();
     ASSERT_EQ(snapshot.bodies().size(), 5u);
-    ASSERT_TRUE(snapshot.set_child(0, replacement.handle(), functions));
+    std::vector<std::uint32_t> moved;
+    ASSERT_TRUE(snapshot.set_child(0, replacement.handle(), functions, moved));
+    EXPECT_EQ(moved, (std::vector<std::uint32_t>{0, UINT32_MAX, UINT32_MAX, 1, 2}));
     const auto& bodies = snapshot.bodies();
     ASSERT_EQ(bodies.size(), 4u);
     const auto at = [&](const std::string& path) {
@@ -190,13 +193,15 @@ TEST_F(GraphSnapshotChange, OtherOrderOrOtherChildrenAreNotTheSameShape) {
     graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
     graph.add_child(inner);
     const Snapshot before = read();
-    FakeGraph turned, shorter, deep;
+    FakeGraph turned, shorter, deep, other_type;
+    other_type.add(CU_GRAPH_NODE_TYPE_MEMSET);
+    other_type.add_child(inner);
     turned.add_child(inner);
     turned.add(CU_GRAPH_NODE_TYPE_EMPTY);
     shorter.add(CU_GRAPH_NODE_TYPE_EMPTY);
     deep.add(CU_GRAPH_NODE_TYPE_EMPTY);
     deep.add_child(deeper);
-    for (FakeGraph* const other : {&turned, &shorter, &deep}) {
+    for (FakeGraph* const other : {&turned, &shorter, &deep, &other_type}) {
         Snapshot after = Snapshot::read(other->handle(), functions);
         EXPECT_FALSE(after.take_shape(before));
         EXPECT_EQ(after.bodies()[0].nodes[0].handle, other->nodes[0].handle()) << "nothing is taken";
@@ -225,6 +230,10 @@ TEST_F(GraphSnapshotChange, DroppedDataGoesAndNamesStay) {
     std::uint64_t value = 7;
     ASSERT_TRUE(snapshot.set_kernel(1, parameters_of(one, value), functions)) << "to be scanned, then dropped again";
     EXPECT_EQ(word(body, body.kernels[1]), 7u);
+    std::uint64_t other = 9;
+    ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(one, other), functions));
+    EXPECT_EQ(word(body, body.kernels[0]), 9u);
+    EXPECT_EQ(word(body, body.kernels[1]), 7u) << "where its arguments stood before says nothing now";
 }
 
 TEST_F(GraphSnapshotChange, BytesGrowWithWhatIsHeld) {

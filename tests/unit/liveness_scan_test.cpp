@@ -141,7 +141,7 @@ TEST_F(LivenessScan, MemoryNodesOfTheGraphAreItsOwn) {
 }
 
 TEST_F(LivenessScan, NodesThatCannotBeReadAreOpaque) {
-    graph.add(static_cast<CUgraphNodeType>(99));
+    graph.add(static_cast<CUgraphNodeType>(15));
     graph.add(CU_GRAPH_NODE_TYPE_CONDITIONAL);
     graph.add(CU_GRAPH_NODE_TYPE_MEMSET).parameters_result = CUDA_ERROR_INVALID_VALUE;
     graph.add_kernel(two, a, b).argument_pointers[0] = nullptr;

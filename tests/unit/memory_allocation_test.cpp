@@ -75,6 +75,17 @@ TEST_F(MemoryAllocation, CacheNumbersAllocationsAsTheyAreMet) {
     EXPECT_EQ(cache.at(1).id, 7u);
 }
 
+TEST_F(MemoryAllocation, CacheFindsThemInWhateverOrderTheyCame) {
+    for (unsigned i = 0; i < 8; ++i)
+        driver.memory.push_back({i + 1, first + i * 0x1000, 0x100});
+    ScanCache cache;
+    const unsigned order[] = {5, 2, 7, 0, 3, 6, 1, 4};
+    for (unsigned round = 0; round < 2; ++round)
+        for (std::uint32_t met = 0; met < 8; ++met)
+            EXPECT_EQ(cache.find(first + order[met] * 0x1000 + 8), met);
+    EXPECT_EQ(driver.ids_asked, 8u);
+}
+
 TEST_F(MemoryAllocation, CacheAsksOncePerAllocationAndPerNonAddress) {
     driver.memory = {{7, first, 0x100}, {8, second, 0x100}};
     ScanCache cache;

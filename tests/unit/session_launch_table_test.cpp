@@ -4,9 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <latch>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+// Tables and records are leaked on purpose; AddressSanitizer asks here whether to mind.
+extern "C" const char* __asan_default_options() {
+    return "detect_leaks=0";
+}
 
 namespace keepgraph::session {
 namespace {
@@ -107,15 +113,18 @@ TEST(LaunchTable, FailedDestroyAcrossASweepIsStillFound) {
 
 TEST(LaunchTable, NoLaunchIsLostAmongThreads) {
     LaunchRecord record;
+    constexpr std::ptrdiff_t number = 20;  // more than there are shards
+    std::latch all(number);
     std::vector<std::thread> threads;
-    for (int thread = 0; thread < 20; ++thread)  // more than there are shards
+    for (int thread = 0; thread < number; ++thread)
         threads.emplace_back([&] {
-            for (int i = 0; i < 5000; ++i)
+            all.arrive_and_wait();
+            for (int i = 0; i < 200000; ++i)
                 LaunchTable::count(record);
         });
     for (std::thread& thread : threads)
         thread.join();
-    EXPECT_EQ(record.total(), 100000u);
+    EXPECT_EQ(record.total(), 200000u * number);
     const auto used = std::count_if(std::begin(record.launches), std::end(record.launches),
                                     [](const auto& shard) { return shard.count.load() > 0; });
     EXPECT_EQ(used, LaunchRecord::shards) << "threads take turns";
@@ -174,7 +183,8 @@ class LaunchTableRace : public testing::Test {
             }
         }
         EXPECT_EQ(wrong, 0u);
-        EXPECT_LT(misses, looked / 100 + 10) << "an exec that is there is found without the lock";
+        // None in a billion look-ups were seen; a table published before it is filled costs each reader a hundred.
+        EXPECT_LT(misses, 30u) << "of " << looked << ": an exec that is there is found without the lock";
     }
 
     LaunchTable table_;

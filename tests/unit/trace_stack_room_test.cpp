@@ -86,7 +86,16 @@ bool look(Seen& seen) {
 constexpr std::size_t small = std::size_t{32} << 10;
 static_assert(small < ample_stack);
 
-TEST(StackRoom, MainThreadHasWhatItsLimitLeaves) {
+class StackRoom : public testing::Test {
+  protected:
+    void SetUp() override {
+#ifdef __SANITIZE_THREAD__
+        GTEST_SKIP() << "ThreadSanitizer itself wants a megabyte of each thread's stack";
+#endif
+    }
+};
+
+TEST_F(StackRoom, MainThreadHasWhatItsLimitLeaves) {
     const std::size_t room = stack_room();
     EXPECT_GT(room, ample_stack);
     rlimit limit{};
@@ -102,14 +111,14 @@ TEST(StackRoom, MainThreadHasWhatItsLimitLeaves) {
     return room;
 }
 
-TEST(StackRoom, DeeperCallsHaveLess) {
+TEST_F(StackRoom, DeeperCallsHaveLess) {
     const std::size_t above = stack_room();
     const std::size_t below = room_below(std::size_t{100} << 10);
     EXPECT_LE(below + (std::size_t{100} << 10), above);
     EXPECT_GE(below + (std::size_t{110} << 10), above);
 }
 
-TEST(StackRoom, ThreadHasItsOwnStack) {
+TEST_F(StackRoom, ThreadHasItsOwnStack) {
     constexpr std::size_t bytes = std::size_t{512} << 10;
     OwnStack stack(bytes);
     std::size_t room = 0;
@@ -124,7 +133,7 @@ TEST(StackRoom, ThreadHasItsOwnStack) {
     EXPECT_TRUE(stack.holds(at - room));
 }
 
-TEST(StackRoom, GuardIsNoRoom) {
+TEST_F(StackRoom, GuardIsNoRoom) {
     pthread_attr_t attributes;
     ASSERT_EQ(pthread_attr_init(&attributes), 0);
     constexpr std::size_t guard = std::size_t{128} << 10, bytes = std::size_t{512} << 10;
@@ -149,7 +158,7 @@ TEST(StackRoom, GuardIsNoRoom) {
     EXPECT_LT(room, bytes);
 }
 
-TEST(StackRoom, FibreHasNoneThatIsKnown) {
+TEST_F(StackRoom, FibreHasNoneThatIsKnown) {
     OwnStack stack(std::size_t{512} << 10);
     std::size_t room = 1;
     stack.run_as_fibre([&] { room = stack_room(); });
@@ -157,7 +166,16 @@ TEST(StackRoom, FibreHasNoneThatIsKnown) {
     EXPECT_GT(stack_room(), 0u) << "the thread's own is still known";
 }
 
-TEST(StackRoom, ErrnoStays) {
+TEST_F(StackRoom, FibreOnEitherSideOfTheThreadsStackHasNone) {
+    OwnStack one(std::size_t{512} << 10), other(std::size_t{512} << 10);
+    std::size_t rooms[] = {1, 1};
+    one.run([&] { other.run_as_fibre([&] { rooms[0] = stack_room(); }); });
+    other.run([&] { one.run_as_fibre([&] { rooms[1] = stack_room(); }); });
+    EXPECT_EQ(rooms[0], 0u);
+    EXPECT_EQ(rooms[1], 0u);
+}
+
+TEST_F(StackRoom, ErrnoStays) {
     OwnStack stack(std::size_t{512} << 10);
     int after = 0;
     stack.run([&] {
@@ -168,7 +186,7 @@ TEST(StackRoom, ErrnoStays) {
     EXPECT_EQ(after, EXDEV);
 }
 
-TEST(StackRoom, WorkWithRoomIsCalledDirectly) {
+TEST_F(StackRoom, WorkWithRoomIsCalledDirectly) {
     Seen seen;
     EXPECT_TRUE(look(seen));
     EXPECT_TRUE(seen.ran);
@@ -176,7 +194,7 @@ TEST(StackRoom, WorkWithRoomIsCalledDirectly) {
     EXPECT_LT(here() - seen.at, std::size_t{64} << 10) << "just below this frame";
 }
 
-TEST(StackRoom, WorkWithoutRoomGetsAStackOfItsOwn) {
+TEST_F(StackRoom, WorkWithoutRoomGetsAStackOfItsOwn) {
     OwnStack stack(small);
     Seen seen;
     bool ran = false, before = true, after = true;
@@ -193,7 +211,7 @@ TEST(StackRoom, WorkWithoutRoomGetsAStackOfItsOwn) {
     EXPECT_FALSE(after);
 }
 
-TEST(StackRoom, SideStackHasAmpleRoom) {
+TEST_F(StackRoom, SideStackHasAmpleRoom) {
     OwnStack stack(small);
     bool same = false;
     stack.run([&] {
@@ -209,7 +227,7 @@ TEST(StackRoom, SideStackHasAmpleRoom) {
     EXPECT_TRUE(same);
 }
 
-TEST(StackRoom, FibreMovesToo) {
+TEST_F(StackRoom, FibreMovesToo) {
     OwnStack stack(std::size_t{512} << 10);
     Seen seen;
     stack.run_as_fibre([&] { (void)look(seen); });
@@ -220,7 +238,7 @@ TEST(StackRoom, FibreMovesToo) {
     EXPECT_FALSE(later.side) << "the thread came back from the fibre to a stack that has room";
 }
 
-TEST(StackRoom, NestedWorkStaysOnTheSideStack) {
+TEST_F(StackRoom, NestedWorkStaysOnTheSideStack) {
     OwnStack stack(small);
     struct Nested {
         std::uintptr_t outer = 0;
@@ -242,7 +260,7 @@ TEST(StackRoom, NestedWorkStaysOnTheSideStack) {
     EXPECT_LT(nested.outer - nested.inner.at, std::size_t{64} << 10) << "one stack for both";
 }
 
-TEST(StackRoom, NothingIsRunWithoutMemoryForTheStack) {
+TEST_F(StackRoom, NothingIsRunWithoutMemoryForTheStack) {
     OwnStack stack(small);
     Seen seen;
     bool ran = true, side = true;
@@ -256,7 +274,7 @@ TEST(StackRoom, NothingIsRunWithoutMemoryForTheStack) {
     EXPECT_FALSE(side);
 }
 
-TEST(StackRoom, ThreadsMoveEachForItself) {
+TEST_F(StackRoom, ThreadsMoveEachForItself) {
     OwnStack first(small), second(small);
     // The other thread looks while this one is on its side stack.
     Seen inner;

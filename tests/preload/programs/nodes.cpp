@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// `nodes disabled`: a graph of two kernels; the input of the first is freed while its node is switched off, then the
+// node is switched on again. `nodes child`: a graph of two child graphs; the first one is given another input, then
+// the inputs are freed one by one: the one it had, the second child's, the one it was given. `nodes turnover N`: 16
+// graphs, of which the first N go; then 8 more, and each that is left is launched once.
+#include <cstring>
+#include <vector>
+
+#include "scene.h"
+
+namespace {
+
+template <class Function>
+void find(Function& function, const char* name) {
+    function = reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), name));
+    if (function == nullptr)
+        std::exit(91);
+}
+
+CUgraph graph_of(Scene& scene, CUdeviceptr first, CUdeviceptr second) {
+    CUgraph graph = nullptr;
+    must("cuStreamBeginCapture", scene.cu.begin(scene.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    must("cuLaunchKernel", scene.enqueue_scale(first, scene.output, 2.0f, scene.stream));
+    if (second != 0)
+        must("cuLaunchKernel", scene.enqueue_scale(second, scene.output, 3.0f, scene.stream));
+    must("cuStreamEndCapture", scene.cu.end(scene.stream, &graph));
+    return graph;
+}
+
+void disabled(Scene& scene) {
+    decltype(&cuGraphNodeSetEnabled) set_enabled = nullptr;
+    find(set_enabled, "cuGraphNodeSetEnabled");
+    const CUdeviceptr first = scene.buffer(1.0f), second = scene.buffer(2.0f);
+    const CUgraph graph = graph_of(scene, first, second);
+    CUgraphNode nodes[2] = {};
+    size_t count = 2;
+    must("cuGraphGetNodes", scene.cu.nodes(graph, nodes, &count));
+    must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
+    // Which of the two comes first is the driver's choice, so both are switched off and freed.
+    for (CUgraphNode node : nodes)
+        say("cuGraphNodeSetEnabled 0", set_enabled(scene.exec, node, 0));
+    must("cuMemFree", scene.cu.free(first));
+    must("cuMemFree", scene.cu.free(second));
+    scene.replay("both off");
+    say("cuGraphNodeSetEnabled 1", set_enabled(scene.exec, nodes[0], 1));
+    scene.replay("one on");
+}
+
+void child(Scene& scene) {
+    decltype(&cuGraphCreate) create = nullptr;
+    decltype(&cuGraphAddChildGraphNode) add_child = nullptr;
+    decltype(&cuGraphExecChildGraphNodeSetParams) set_child = nullptr;
+    find(create, "cuGraphCreate");
+    find(add_child, "cuGraphAddChildGraphNode");
+    find(set_child, "cuGraphExecChildGraphNodeSetParams");
+    const CUdeviceptr had = scene.buffer(1.0f), second = scene.buffer(2.0f), given = scene.buffer(3.0f);
+    CUgraph graph = nullptr;
+    CUgraphNode nodes[2] = {};
+    must("cuGraphCreate", create(&graph, 0));
+    must("cuGraphAddChildGraphNode", add_child(&nodes[0], graph, nullptr, 0, graph_of(scene, had, 0)));
+    must("cuGraphAddChildGraphNode", add_child(&nodes[1], graph, &nodes[0], 1, graph_of(scene, second, 0)));
+    must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
+    say("cuGraphExecChildGraphNodeSetParams", set_child(scene.exec, nodes[0], graph_of(scene, given, 0)));
+    const struct {
+        const char* what;
+        CUdeviceptr buffer;
+    } frees[] = {{"without the one it had", had}, {"without the second's", second}, {"without the given one", given}};
+    for (const auto& [what, buffer] : frees) {
+        must("cuMemFree", scene.cu.free(buffer));
+        scene.replay(what);
+    }
+}
+
+void turnover(Scene& scene, size_t gone) {
+    std::vector<CUgraphExec> execs;
+    const CUdeviceptr input = scene.buffer(1.0f);
+    for (int i = 0; i < 16; ++i)
+        execs.push_back(scene.graph_of(input, scene.output, scene.stream));
+    for (size_t i = 0; i < gone; ++i)
+        must("cuGraphExecDestroy", scene.cu.exec_destroy(execs[i]));
+    execs.erase(execs.begin(), execs.begin() + static_cast<std::ptrdiff_t>(gone));
+    for (int i = 0; i < 8; ++i)
+        execs.push_back(scene.graph_of(input, scene.output, scene.stream));
+    for (CUgraphExec exec : execs)
+        must("cuGraphLaunch", scene.cu.launch(exec, scene.stream));
+    say("cuStreamSynchronize", scene.cu.synchronize(scene.stream));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    static Scene scene;
+    scene.open();
+    scene.output = scene.buffer(0.0f);
+    if (argc > 1 && std::strcmp(argv[1], "child") == 0)
+        child(scene);
+    else if (argc > 2 && std::strcmp(argv[1], "turnover") == 0)
+        turnover(scene, std::strtoul(argv[2], nullptr, 10));
+    else
+        disabled(scene);
+    return 0;
+}
