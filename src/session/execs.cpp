@@ -40,9 +40,11 @@ void keep_within(Session& session, std::size_t added) {
         log::warn(text);
         session.recording.event("notice", {{"text", text}});
     }
-    for (auto& [number, exec] : session.by_number) {
+    for (auto at = session.by_number.upper_bound(session.dropped_up_to); at != session.by_number.end(); ++at) {
+        const auto& [number, exec] = *at;
         if (session.kept_bytes <= session.settings.keep_max)
             break;
+        session.dropped_up_to = number;
         if (exec->snapshot.data_dropped())
             continue;
         const std::size_t before = counted_bytes(exec->snapshot);
@@ -97,7 +99,8 @@ void take(Session& session, Exec& exec, liveness::Scan& scan, std::vector<livene
         tracked->execs.push_back(&exec);
         exec.input_of.emplace(tracked.get(), place[i]);
         exec.inputs[place[i]].tracked = std::move(tracked);
-        ++session.inputs;
+        if (exec.counted.insert(scan.allocations[i].id).second)
+            ++session.inputs;
     }
     for (liveness::Reference& reference : scan.references) {
         reference.input = place[reference.input];
@@ -272,7 +275,7 @@ void retire(Session& session, Exec& exec) {
     forget_missing_edges(session, exec);
     const std::uint64_t replays = exec.launches->total();
     session.retired_replays += replays;
-    if (exec.has_file && exec.replays_in_file != replays)
+    if (exec.has_file && (exec.replays_in_file != replays || exec.findings_in_file != exec.findings_seen))
         write_graph_file(session, exec);
     for (const liveness::Reference& reference : exec.references)
         release(session, exec, reference);

@@ -186,10 +186,13 @@ void write_graph_file(Session& session, Exec& exec) {
             allocations.push_back(to_json(*input.tracked));
     json["allocations"] = std::move(allocations);
     json["findings"] = exec.findings;
+    if (exec.findings_seen > exec.findings.size())
+        json["findings_left_out"] = exec.findings_seen - exec.findings.size();
     const std::string text = json.dump(1, ' ', false, report::Json::error_handler_t::replace);
     if (session.recording.file("graph-" + std::to_string(exec.number) + ".json", text + "\n")) {
         exec.has_file = true;
         exec.replays_in_file = replays;
+        exec.findings_in_file = exec.findings_seen;
     }
 }
 

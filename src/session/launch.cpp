@@ -14,7 +14,8 @@
 namespace keepgraph::session {
 namespace {
 
-constexpr std::size_t most_shown = 5;  // findings of one launch, references of one finding
+constexpr std::size_t most_shown = 5;       // findings of one launch, references of one finding
+constexpr std::size_t most_in_file = 1000;  // findings in a graph's file; events.jsonl has them all
 
 // All that is said of one finding, gathered under the lock and told without it.
 struct Finding {
@@ -156,8 +157,14 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
         const Tracked& tracked = *exec.inputs[i].tracked;
         if (!exec.reported.insert(tracked.allocation.id).second)
             continue;
+        const unsigned number = ++session.findings;
+        const bool shown = ++count <= most_shown;
+        if (!shown)
+            ++verdict.more;
+        if (!shown && !session.recording.wanted())
+            continue;
         Finding finding;
-        finding.number = ++session.findings;
+        finding.number = number;
         finding.graph = exec.number;
         finding.exec = hex(exec.handle);
         finding.replay = exec.launches->total() + 1;
@@ -167,21 +174,22 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
         config::Grade grade = config::Grade::possible;
         for (const liveness::Reference* const reference : dead[i]) {
             grade = std::max(grade, liveness::grade_now(exec.snapshot, *reference));
-            finding.references.push_back(to_text(exec.snapshot, *reference) + " = " + hex(reference->address) + ", " +
-                                         config::to_string(liveness::grade_now(exec.snapshot, *reference)));
+            if (shown)
+                finding.references.push_back(to_text(exec.snapshot, *reference) + " = " + hex(reference->address) +
+                                             ", " + config::to_string(liveness::grade_now(exec.snapshot, *reference)));
         }
         if (session.recording.wanted()) {
             session.recording.open();
             report::Json keys = json_of(session, exec, finding, launch, grade, dead[i]);
-            exec.findings.push_back(keys);
+            if (++exec.findings_seen <= most_in_file)
+                exec.findings.push_back(keys);
             session.recording.event("finding", std::move(keys));
         }
-        if (++count <= most_shown)
+        if (shown)
             verdict.shown.push_back(std::move(finding));
-        else
-            ++verdict.more;
     }
-    if (count > 0 && session.settings.write_findings)
+    // The file holds all findings of its graph: writing it for each would make a program with a bug in a loop crawl.
+    if (count > 0 && session.settings.write_findings && exec.findings_seen >= 2 * exec.findings_in_file)
         write_graph_file(session, exec);
     return verdict;
 }

@@ -162,7 +162,7 @@ void finish() noexcept {
         for (const auto& [number, exec] : session.by_number) {
             const std::uint64_t total = exec->launches->total();
             replays += total;
-            if (exec->has_file && exec->replays_in_file != total)
+            if (exec->has_file && (exec->replays_in_file != total || exec->findings_in_file != exec->findings_seen))
                 write_graph_file(session, *exec);
         }
         const auto count = [](auto n, const char* word) {

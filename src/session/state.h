@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "config/settings.h"
@@ -73,13 +74,16 @@ struct Exec {
     std::vector<Input> inputs;
     std::unordered_map<const Tracked*, std::uint32_t> input_of;  ///< where each is
     std::vector<std::uint32_t> unused_inputs;
-    std::uint32_t opaque = 0;  ///< nodes that could not be looked into
+    std::unordered_set<std::uint64_t> counted;  ///< BUFFER_IDs that Session::inputs counts for this exec
+    std::uint32_t opaque = 0;                   ///< nodes that could not be looked into
     LaunchRecord* launches = nullptr;
     unsigned long updates = 0;
     std::set<std::string> update_calls;  ///< whose first update was recorded
     std::set<std::uint64_t> reported;    ///< allocations with a finding
-    std::vector<report::Json> findings;  ///< for the graph's file
-    bool has_file = false;               ///< graph-<n>.json was written
+    std::vector<report::Json> findings;  ///< for the graph's file, the first most_in_file of them
+    std::size_t findings_seen = 0;
+    std::size_t findings_in_file = 0;  ///< how many had been seen when the file was written
+    bool has_file = false;             ///< graph-<n>.json was written
     std::uint64_t replays_in_file = 0;
 };
 
@@ -114,6 +118,7 @@ struct Session {
     std::unordered_map<std::uintptr_t, Birth> allocations;  ///< STACKS=all: by base
     std::size_t kept_bytes = 0;
     bool said_dropped = false;
+    unsigned dropped_up_to = 0;  ///< number of the last exec that lost its data to KEEP's max
     unsigned captures_begun = 0;
     unsigned templates_seen = 0;
     unsigned graphs = 0;
