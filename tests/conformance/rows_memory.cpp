@@ -234,15 +234,6 @@ PROBE("cuDevicePrimaryCtxReset_v2.success") {
 PROBE("cuDevicePrimaryCtxReset_v2.error") {
     out("no_device", CU(cuDevicePrimaryCtxReset_v2)(4711));
 }
-PROBE("cuCtxDestroy.success") {
-    CUcontext context = nullptr;
-    MUST(CU(cuCtxCreate_v2)(&context, 0u, 0));
-    out("destroy", CU(cuCtxDestroy)(context));
-    MUST(CU(cuCtxSetCurrent)(primary()));
-}
-PROBE("cuCtxDestroy.error") {
-    out("null", CU(cuCtxDestroy)(nullptr));
-}
 PROBE("cuCtxDestroy_v2.success") {
     CUcontext context = nullptr;
     MUST(CU(cuCtxCreate_v2)(&context, 0u, 0));
