@@ -35,8 +35,8 @@ bool identify(std::uintptr_t address, Allocation& out) noexcept;
 
 /// identify() for one scan of a graph: asks the driver once per distinct allocation, and once per distinct word that is
 /// no address. It must not outlive the scan, since allocations come and go.
-/// `dead`: memory that is known to be gone and whose addresses nobody got since. A word that points there was an address
-/// once, and is found as one.
+/// `dead`: memory that is known to be gone and whose addresses nobody got since. A word that points there was an
+/// address once, and is found as one.
 class ScanCache {
   public:
     static constexpr std::uint32_t none = UINT32_MAX;
