@@ -188,6 +188,31 @@ PROBE("identity.graph_memory") {
     MUST(CU(cuGraphDestroy)(graph));
     out("destroyed", identity(p).code);
 }
+// Memory that a graph allocates anew at each launch: the address stays, the allocation does not.
+PROBE("identity.graph_memory_again") {
+    const Stream stream;
+    begin(stream);
+    CUdeviceptr p = 0;
+    MUST(CU(cuMemAllocAsync)(&p, size_t{4096}, static_cast<CUstream>(stream)));
+    MUST(launch_fill(stream, p, 1));
+    CUgraph graph = nullptr;
+    MUST(CU(cuStreamEndCapture)(static_cast<CUstream>(stream), &graph));
+    CUgraphExec exec = nullptr;
+    MUST(CU(cuGraphInstantiateWithFlags)(&exec, graph, 0ull));
+    MUST(CU(cuGraphLaunch)(exec, static_cast<CUstream>(stream)));
+    MUST(CU(cuStreamSynchronize)(static_cast<CUstream>(stream)));
+    const auto first = identity(p);
+    MUST(CU(cuMemFreeAsync)(p, static_cast<CUstream>(stream)));
+    MUST(CU(cuGraphLaunch)(exec, static_cast<CUstream>(stream)));
+    MUST(CU(cuStreamSynchronize)(static_cast<CUstream>(stream)));
+    const auto second = identity(p);
+    out("launched_again", second.code);
+    out("new_id", first.code == CUDA_SUCCESS && first.id != second.id);
+    MUST(CU(cuMemFreeAsync)(p, static_cast<CUstream>(stream)));
+    MUST(CU(cuStreamSynchronize)(static_cast<CUstream>(stream)));
+    MUST(CU(cuGraphExecDestroy)(exec));
+    MUST(CU(cuGraphDestroy)(graph));
+}
 PROBE("identity.strangers") {
     int local = 0;
     out("stack", identity(reinterpret_cast<CUdeviceptr>(&local)).code);
