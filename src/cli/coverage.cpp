@@ -44,8 +44,10 @@ int report_coverage(const std::vector<std::string>& words) {
     }
     const TemporaryFolder folder;
     const char* options = std::getenv("KEEPGRAPH_OPTIONS");
+    // quiet: the closing line would name the folder, which does not stay.
+    const std::string wanted = "coverage=1,quiet=1";
     set_variable("KEEPGRAPH_OPTIONS",
-                 options != nullptr && *options != '\0' ? std::string(options) + ",coverage=1" : "coverage=1");
+                 options != nullptr && *options != '\0' ? std::string(options) + "," + wanted : wanted);
     set_variable("KEEPGRAPH_OUT", literal_out(folder.path().native()) + "/%t-%h-%p");
     set_variable("LD_PRELOAD", launch.preload);
     std::fflush(stdout);

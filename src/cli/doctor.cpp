@@ -83,9 +83,10 @@ void say_cuda(const Executable& program) {
     } else if (!link.libcuda.empty()) {
         say("seen by", "driver door (all book-keeping)");
     } else {
-        say("seen by",
-            "whatever it loads with dlopen (Python does so): driver door, and runtime door for a shared "
-            "cudart; the files cannot tell");
+        say("seen by", program.elf.interpreter.empty()
+                           ? "nothing: a static program loads no preload"
+                           : "whatever it loads with dlopen (Python does so): driver door, and runtime door for a "
+                             "shared cudart; the files cannot tell");
     }
 }
 

@@ -10,6 +10,26 @@
 namespace keepgraph::cli {
 namespace {
 
+// CLI11 says "A subcommand is required" and lists words in the order in which it takes them, from the back.
+std::string usage_error(const CLI::App& app, const std::vector<std::string>& words, const CLI::ParseError& error) {
+    std::string commands;
+    for (const CLI::App* command : app.get_subcommands({}))
+        commands += (commands.empty() ? "" : ", ") + command->get_name();
+    if (words.empty())
+        return "no command is given; one of " + commands + " is needed";
+    const CLI::App* const chosen = app.get_subcommands().empty() ? nullptr : app.get_subcommands().front();
+    if (chosen == nullptr && words[0][0] != '-')
+        return words[0] + " is no command; allowed are " + commands;
+    const std::vector<std::string> left = app.remaining(true);
+    if (chosen != nullptr && !left.empty()) {
+        const std::string first = left.back() + " is no option or argument of " + chosen->get_name();
+        return chosen->get_name() == "run" || chosen->get_name() == "doctor"
+                   ? first + "; a program and its arguments stand behind --"
+                   : first;
+    }
+    return error.what();
+}
+
 int main_of(int argc, char** argv) {
     CLI::App app{"keepgraph keeps the graphs of CUDA programs and names a freed input before the replay.", "keepgraph"};
     app.set_version_flag("--version", "keepgraph " KEEPGRAPH_VERSION);
@@ -37,11 +57,14 @@ int main_of(int argc, char** argv) {
             words.erase(mark, words.end());
         }
     }
-    std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+    std::vector<std::string> reversed(words.rbegin(), words.rend());  // CLI11 takes them from the back
     try {
-        app.parse(words);
+        app.parse(reversed);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : exit_usage;
+        if (error.get_exit_code() == 0)  // help, version
+            return app.exit(error);
+        std::fprintf(stderr, "keepgraph: %s\nMore: keepgraph --help\n", usage_error(app, words, error).c_str());
+        return exit_usage;
     }
     return exit_code;
 }

@@ -46,23 +46,23 @@ const char* help_for(int error) noexcept {
         case EACCES:
         case EPERM:
         case EROFS:
-            return "set OUT to a folder that this user may write to";
+            return "set KEEPGRAPH_OUT to a folder that this user may write to";
         case ENOSPC:
         case EDQUOT:
-            return "make room there or set OUT to another disk";
+            return "make room there or set KEEPGRAPH_OUT to another disk";
         case EMFILE:
         case ENFILE:
             return "raise the limit of open files (ulimit -n)";
         case EFBIG:
             return "raise the limit of the file size (ulimit -f)";
         case ENOTDIR:
-            return "a part of this path is a file; set OUT to another folder";
+            return "a part of this path is a file; set KEEPGRAPH_OUT to another folder";
         case EEXIST:
             return "it exists, and so do all its names with -1 to -99; use %p (process) or %t (time) in OUT";
         case EINVAL:
-            return "set OUT to a folder with an absolute path";
+            return "set KEEPGRAPH_OUT to a folder with an absolute path";
         default:
-            return "set OUT to another folder";
+            return "set KEEPGRAPH_OUT to another folder";
     }
 }
 

@@ -11,6 +11,7 @@
 #include "graph/node_type.h"
 #include "log/log.h"
 #include "session/describe.h"
+#include "session/features.h"
 #include "session/session.h"
 
 namespace keepgraph::session {
@@ -63,6 +64,18 @@ report::Json node_counts(const graph::Snapshot& snapshot) {
     for (const auto& [type, count] : by_type)
         counts[graph::node_type_name(type)] = count;
     return counts;
+}
+
+// At the first graph, not at the start: a process that has none shall not speak of them.
+void say_features_off(Session& session) {
+    static std::atomic<bool> said{false};
+    if (said.load(std::memory_order_relaxed) || said.exchange(true, std::memory_order_relaxed))
+        return;
+    for (const std::string& text : features_off(driver::api())) {
+        log::warn(text);
+        session.recording.open();
+        session.recording.event("notice", {{"text", text}});
+    }
 }
 
 bool allocates(const graph::Snapshot& snapshot) {
@@ -171,6 +184,7 @@ void instantiated(const char* call, CUgraphExec handle, CUgraph graph) noexcept 
         exec.origin = graph;
         exec.instantiated = here(session, call);
         const driver::RelaxedCapture relaxed;
+        say_features_off(session);
         const std::uint64_t frees_before = frees.load(std::memory_order_acquire);
         exec.snapshot = graph::Snapshot::read(graph, session.functions);
         liveness::Scan scan;

@@ -12,7 +12,7 @@ namespace {
 
 using graph::Body;
 
-constexpr const char* no_ids = "this driver has no calls for node ids (they came with 13.1)";
+constexpr const char* no_ids = "not asked for; drivers have them since 13.1";
 
 std::string hex_bytes(std::span<const std::byte> bytes) {
     constexpr char digits[] = "0123456789abcdef";

@@ -62,7 +62,7 @@ void* freeing(const char* call, std::uintptr_t base) noexcept;
 /// Every referenced allocation that begins in [base, base + size), for cuMemUnmap.
 void* freeing_range(const char* call, std::uintptr_t base, std::size_t size) noexcept;
 /// When the call succeeded the driver is asked whether it died: a free that a capture recorded leaves its BUFFER_ID
-/// valid. A call that failed is believed, since at the end of the process the driver must not be asked.
+/// valid. A call that failed freed nothing.
 void freed(const char* call, std::uintptr_t base, void* dying, bool succeeded) noexcept;
 void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* dying, bool succeeded) noexcept;
 /// New memory. Looked at only when it covers memory that a graph refers to and that is gone, or with STACKS=all.
