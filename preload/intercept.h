@@ -122,9 +122,13 @@ CUresult instantiate(const char* name, Real real, CUgraphExec* exec, CUgraph gra
 
 template <class Real>
 CUresult launch(const char* name, Real real, CUgraphExec exec, CUstream stream) {
-    if (!session::may_launch(name, exec))
+    void* launching = nullptr;
+    if (!session::may_launch(name, exec, launching))
         return CUDA_ERROR_ILLEGAL_STATE;
-    return real(exec, stream);
+    const CUresult result = real(exec, stream);
+    if (result == CUDA_SUCCESS)
+        session::launched(launching);
+    return result;
 }
 
 template <class Real>

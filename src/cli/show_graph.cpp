@@ -40,6 +40,8 @@ class GraphPage {
             if (finding.graph == graph.number && finding.allocation.id)
                 dead_.emplace(*finding.allocation.id, finding.number);
         }
+        const auto known = recording.graphs.find(graph.number);
+        replays_final_ = recording.summary || (known != recording.graphs.end() && known->second.destroyed);
     }
 
     void print() {
@@ -49,14 +51,16 @@ class GraphPage {
         head += graph_.capture ? fmt::format(", capture {}", *graph_.capture) : std::string(", built by hand");
         head += ", exec " + address_text(graph_.exec);
         if (graph_.replays)
-            head += ", " + counted(*graph_.replays, "replay");
+            head += ", " + counted(*graph_.replays, "replay") + (replays_final_ ? "" : " or more");
         page_.paragraph(head);
         if (!graph_.ids.empty())
             page_.paragraph("driver's ids: " + graph_.ids +
                             (graph_.ids_reason.empty() ? std::string() : " (" + graph_.ids_reason + ")"));
         else if (graph_.exec_graph_id)
             page_.line(fmt::format("driver's graph id: {}", *graph_.exec_graph_id));
-        if (!graph_.edges_known)
+        if (graph_.data_dropped)
+            page_.paragraph("arguments and dependencies are not known: KEEP was off, or its max was reached");
+        else if (!graph_.edges_known)
             page_.line("dependencies are not known");
         body(graph_.top);
         for (const GraphBody& child : graph_.children)
@@ -142,6 +146,7 @@ class GraphPage {
 
     Page& page_;
     const GraphFile& graph_;
+    bool replays_final_ = false;                   // false: the file was written while the program still ran
     std::map<std::uint64_t, std::uint64_t> dead_;  // allocation id to finding
 };
 

@@ -9,6 +9,7 @@
 #include "report/events.h"
 #include "report/json_input.h"
 #include "report/reader.h"
+#include "report/text.h"
 
 namespace keepgraph::cli {
 namespace {
@@ -139,7 +140,7 @@ void for_each_event(const Recording& recording, Visitor visit) {
 }
 
 std::string printed(const Json& value) {
-    return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return report::printable_json(value.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace

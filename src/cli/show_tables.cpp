@@ -56,17 +56,26 @@ std::string nodes_text(const RecordedGraph& graph) {
     return text.empty() ? "-" : text;
 }
 
-/// A graph that was alive at the end has its count in its own file only.
+/// Exact for a graph that was destroyed, and for one that was alive when the process ended in order and has a file.
+/// Else what was written until then says "at least": the file, and a finding before launch N.
 std::string replays_text(const Recording& recording, const RecordedGraph& graph) {
-    Number replays = graph.replays;
-    if (!replays && std::binary_search(recording.graph_files.begin(), recording.graph_files.end(), graph.number)) {
+    if (graph.replays)
+        return number_text(graph.replays);
+    std::uint64_t at_least = 0;
+    if (std::binary_search(recording.graph_files.begin(), recording.graph_files.end(), graph.number)) {
         try {
-            replays = report::read_graph(recording.folder, graph.number).replays;
+            const Number replays = report::read_graph(recording.folder, graph.number).replays;
+            if (recording.summary && replays)
+                return number_text(replays);
+            at_least = replays.value_or(0);
         } catch (const report::ReadError&) {
             // `--graph` says what is wrong with the file
         }
     }
-    return number_text(replays);
+    for (const report::RecordedFinding& finding : recording.findings)
+        if (finding.graph == graph.number && finding.replay.value_or(0) > 0)
+            at_least = std::max(at_least, *finding.replay - 1);
+    return at_least > 0 ? std::to_string(at_least) + "+" : "?";
 }
 
 std::string where_made(const Recording& recording, const RecordedGraph& graph, StackText& stacks) {
@@ -122,12 +131,22 @@ void print_graphs(Page& page, const Recording& recording, StackText& stacks) {
                  {"replays", Kind::number},
                  {"findings", Kind::number},
                  {"made in", Kind::elastic}});
-    for (const auto& [number, graph] : recording.graphs)
+    bool all_counted = true;
+    for (const auto& [number, graph] : recording.graphs) {
+        const std::string replays = replays_text(recording, graph);
+        all_counted = all_counted && replays.find_first_of("?+") == std::string::npos;
         table.add({std::to_string(number), number_text(graph.graph_template),
                    graph.capture ? std::to_string(*graph.capture) : "by hand", nodes_text(graph),
-                   number_text(graph.inputs), number_text(graph.opaque), replays_text(recording, graph),
+                   number_text(graph.inputs), number_text(graph.opaque), replays,
                    std::to_string(recording.findings_of(number)), where_made(recording, graph, stacks)});
+    }
     table.print(page);
+    if (!all_counted)
+        page.paragraph(recording.summary
+                           ? "  replays ?: of graphs that are never destroyed the count is in their file only "
+                             "(WRITE=graphs)"
+                           : "  replays ? (not known) and N+ (at least N): a graph's count is written when it "
+                             "is destroyed, when it has a finding and when the process ends in order");
 }
 
 void print_ending(Page& page, const Recording& recording) {

@@ -54,7 +54,24 @@ struct Pipe {
 };
 
 // What somebody may send to a command in order to reach the program in it.
-constexpr std::array forwarded{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT};
+constexpr std::array forwarded{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT, SIGTSTP};
+
+// Stops this process as its child was stopped, until somebody says SIGCONT. Not when the signal arrives: a program that
+// handles SIGTSTP or ignores it goes on, and a command that had stopped by itself would look like a stopped job.
+void stop_like(int number) {
+    struct sigaction plain {};
+    struct sigaction inherited {};
+    plain.sa_handler = SIG_DFL;
+    sigset_t only;
+    sigset_t before;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    sigaction(number, &plain, &inherited);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &only, &before);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    sigaction(number, &inherited, nullptr);
+}
 
 }  // namespace
 
@@ -151,6 +168,9 @@ Ended run_and_wait(const std::function<void()>& become) {
             if (waitid(P_PID, static_cast<id_t>(child), &state, WEXITED | WNOHANG | WNOWAIT) == 0 &&
                 state.si_pid == child) {
                 break;
+            }
+            if (waitid(P_PID, static_cast<id_t>(child), &state, WSTOPPED | WNOHANG) == 0 && state.si_pid == child) {
+                stop_like(state.si_status);
             }
         } else if (number > 0) {
             // ^C and its kind go from the terminal to the whole foreground group: the program has had it already,

@@ -25,6 +25,7 @@ Captured capture(const std::vector<std::string>& args, const std::vector<std::st
 std::vector<std::string> environment_without(const std::vector<std::string>& names);
 
 /// Forks, calls `become` in the child (it must not return), passes signals on to the child and waits for it.
+/// While the child is stopped this process is, too.
 /// The child starts with the signal mask and dispositions that this process was started with.
 Ended run_and_wait(const std::function<void()>& become);
 

@@ -44,8 +44,8 @@ bool copy_arguments(const CUDA_KERNEL_NODE_PARAMS& params, const Function& funct
     return !packed.empty() || function.bytes == 0;
 }
 
-// Fills `kernel` from `params`. Bytes of a kernel that takes no more than before are written in place: a program that
-// sets parameters before each launch must not make the copy grow.
+// Fills `kernel` from `params`. Bytes of a kernel that takes no more than the largest one before are written in place:
+// a program that sets parameters before each launch, of one kernel or of several in turn, must not make the copy grow.
 bool fill(Body& body, Kernel& kernel, const CUDA_KERNEL_NODE_PARAMS& params, FunctionPtr function, bool in_place) {
     kernel.grid[0] = params.gridDimX;
     kernel.grid[1] = params.gridDimY;
@@ -54,9 +54,9 @@ bool fill(Body& body, Kernel& kernel, const CUDA_KERNEL_NODE_PARAMS& params, Fun
     kernel.block[1] = params.blockDimY;
     kernel.block[2] = params.blockDimZ;
     kernel.shared_bytes = params.sharedMemBytes;
-    if (!in_place || kernel.function->bytes < function->bytes ||
-        kernel.arguments + function->bytes > body.argument_bytes.size()) {
+    if (!in_place || kernel.room < function->bytes) {
         kernel.arguments = static_cast<std::uint32_t>(body.argument_bytes.size());
+        kernel.room = function->bytes;
         body.argument_bytes.resize(body.argument_bytes.size() + function->bytes);
     }
     kernel.function = function;
@@ -368,8 +368,10 @@ void Snapshot::drop_data() noexcept {
         std::vector<std::byte>().swap(body.argument_bytes);
         std::vector<Edge>().swap(body.edges);
         body.edges_known = false;
-        for (Kernel& kernel : body.kernels)
+        for (Kernel& kernel : body.kernels) {
             kernel.arguments_known = false;
+            kernel.room = 0;
+        }
     }
 }
 

@@ -20,6 +20,7 @@ struct Kernel {
     unsigned shared_bytes = 0;
     bool arguments_known = false;
     std::uint32_t arguments = 0;  ///< where its packed parameters start in Body::argument_bytes
+    std::uint32_t room = 0;       ///< bytes there: of the largest kernel that the node ever had
 };
 
 struct Memory {

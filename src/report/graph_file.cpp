@@ -95,6 +95,8 @@ GraphFile read_graph(const std::string& folder, std::uint64_t number) {
     graph.ids_reason = text_of(*object, "ids_reason");
     if (const Json* known = member(*object, "edges_known"); known != nullptr && known->is_boolean())
         graph.edges_known = known->get<bool>();
+    if (const Json* dropped = member(*object, "data_dropped"); dropped != nullptr && dropped->is_boolean())
+        graph.data_dropped = dropped->get<bool>();
     graph.top = parse_body(*object);
     graph.top.node.reset();
     graph.top.path.clear();

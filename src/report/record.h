@@ -206,6 +206,7 @@ struct GraphFile {
     Number graph_template, capture, exec, exec_graph_id, replays;
     std::string ids, ids_reason;
     bool edges_known = true;
+    bool data_dropped = false;  ///< arguments and edges are missing
     GraphBody top;
     std::vector<GraphBody> children;
     std::vector<RecordedAllocation> allocations;

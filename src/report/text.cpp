@@ -103,6 +103,22 @@ std::string printable(std::string_view text) {
     return out;
 }
 
+std::string printable_json(std::string_view json) {
+    std::string out;
+    out.reserve(json.size());
+    while (!json.empty()) {
+        const Decoded decoded = decode(json);
+        const std::size_t length = decoded.length == 0 ? 1 : decoded.length;
+        // A serialiser leaves none of them outside of strings.
+        if (decoded.length != 0 && may_do_harm(decoded.code_point) && decoded.code_point != '\n')
+            append_hex(out, "\\u", decoded.code_point, 4);
+        else
+            out += json.substr(0, length);
+        json.remove_prefix(length);
+    }
+    return out;
+}
+
 std::size_t columns(std::string_view utf8) {
     std::size_t count = 0;
     for (const char c : utf8)

@@ -18,6 +18,10 @@ std::string repair_utf8(std::string_view text);
 /// become \xNN or \uNNNN, and bytes that are no UTF-8 become \xNN. Text without them stays as it is.
 std::string printable(std::string_view text);
 
+/// JSON text as a serialiser writes it, with \uNNNN for each of those characters but the ends of lines: the same
+/// values, safe for a terminal.
+std::string printable_json(std::string_view json);
+
 /// Code points, which is close enough to columns for names of functions and files.
 std::size_t columns(std::string_view utf8);
 

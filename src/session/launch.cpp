@@ -14,7 +14,7 @@
 namespace keepgraph::session {
 namespace {
 
-constexpr std::size_t most_shown = 5;       // findings of one launch, references of one finding
+constexpr std::size_t most_shown = 5;       // findings of one exec, references of one finding
 constexpr std::size_t most_in_file = 1000;  // findings in a graph's file; events.jsonl has them all
 
 // All that is said of one finding, gathered under the lock and told without it.
@@ -134,16 +134,16 @@ bool comes_back(const Session& session, const memory::Allocation& allocation) {
 }
 
 struct Verdict {
-    bool known = false;    // the exec is one of ours
     bool wrong = false;    // dead memory, at or above the threshold, reported now or earlier
-    std::size_t more = 0;  // findings of this launch beyond the first five
+    std::size_t more = 0;  // findings of the exec beyond those shown, when that is to be said now
+    unsigned graph = 0;
     std::vector<Finding> shown;
 };
 
 // Under the lock.
 Verdict examine(Session& session, Exec& exec, const Event& launch) {
     Verdict verdict;
-    verdict.known = true;
+    verdict.graph = exec.number;
     std::vector<std::vector<const liveness::Reference*>> dead(exec.inputs.size());
     for (const liveness::Reference& reference : exec.references)
         if (exec.inputs[reference.input].tracked->dead && !is_disabled(exec.snapshot, reference) &&
@@ -158,9 +158,8 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
         if (!exec.reported.insert(tracked.allocation.id).second)
             continue;
         const unsigned number = ++session.findings;
-        const bool shown = ++count <= most_shown;
-        if (!shown)
-            ++verdict.more;
+        ++count;
+        const bool shown = ++exec.findings_seen <= most_shown;
         if (!shown && !session.recording.wanted())
             continue;
         Finding finding;
@@ -181,36 +180,34 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
         if (session.recording.wanted()) {
             session.recording.open();
             report::Json keys = json_of(session, exec, finding, launch, grade, dead[i]);
-            if (++exec.findings_seen <= most_in_file)
+            if (exec.findings_seen <= most_in_file)
                 exec.findings.push_back(keys);
             session.recording.event("finding", std::move(keys));
         }
         if (shown)
             verdict.shown.push_back(std::move(finding));
     }
+    // A program with the bug in a loop must not fill its log: the rest is counted, and said when it has grown tenfold.
+    if (exec.findings_seen > most_shown && exec.findings_seen - most_shown >= 10 * exec.more_said)
+        verdict.more = exec.more_said = exec.findings_seen - most_shown;
     // The file holds all findings of its graph: writing it for each would make a program with a bug in a loop crawl.
-    if (count > 0 && session.settings.write_findings && exec.findings_seen >= 2 * exec.findings_in_file)
+    if (count > 0 && session.settings.write_findings && session.recording.wanted() &&
+        exec.findings_seen >= 2 * exec.findings_in_file)
         write_graph_file(session, exec);
     return verdict;
 }
 
-bool examine_launch(const char* call, CUgraphExec handle, bool& counted) noexcept {
+bool examine_launch(const char* call, CUgraphExec handle, LaunchRecord*& record) noexcept {
     bool refuse = false;
     bool abort = false;
     guarded("launch", [&](Session& session) {
-        LaunchRecord* record = nullptr;
         {
             const std::lock_guard lock(session.mutex);
             if (const auto found = session.execs.find(handle); found != session.execs.end())
                 record = found->second->launches;
         }
-        if (record == nullptr || !record->attention.load(std::memory_order_acquire)) {
-            if (record != nullptr) {
-                LaunchTable::count(*record);
-                counted = true;
-            }
+        if (record == nullptr || !record->attention.load(std::memory_order_acquire))
             return;
-        }
         const Event launch = here(session, call);
         Verdict verdict;
         {
@@ -224,16 +221,12 @@ bool examine_launch(const char* call, CUgraphExec handle, bool& counted) noexcep
             // With warn everything was said. A slot's grade only falls and new deaths set it again.
             if (session.settings.on_finding == config::OnFinding::warn || !verdict.wrong)
                 record->attention.store(false, std::memory_order_release);
-            if (!refuse && !abort) {
-                LaunchTable::count(*record);
-                counted = true;
-            }
         }
         for (const Finding& finding : verdict.shown)
             log::line(text_of(session, finding));
         if (verdict.more > 0)
-            log::line("and " + std::to_string(verdict.more) + " more findings of graph " +
-                      std::to_string(verdict.shown.back().graph) + " at this launch");
+            log::line("and " + std::to_string(verdict.more) + " more finding" + (verdict.more == 1 ? "" : "s") +
+                      " of graph " + std::to_string(verdict.graph) + " so far");
     });
     if (abort)
         std::abort();
@@ -242,20 +235,24 @@ bool examine_launch(const char* call, CUgraphExec handle, bool& counted) noexcep
 
 }  // namespace
 
-bool may_launch(const char* call, CUgraphExec handle) noexcept {
+bool may_launch(const char* call, CUgraphExec handle, void*& launching) noexcept {
     Session* const session = current();
     if (session == nullptr)
         return true;
-    LaunchRecord* const record = session->table.find(handle);
-    if (record != nullptr && !record->attention.load(std::memory_order_acquire)) {
-        LaunchTable::count(*record);
-        return true;
-    }
-    bool counted = false;
-    const bool may = examine_launch(call, handle, counted);
-    if (may && !counted)
-        unknown_launches.fetch_add(1, std::memory_order_relaxed);
+    LaunchRecord* record = session->table.find(handle);
+    const bool may = (record != nullptr && !record->attention.load(std::memory_order_acquire)) ||
+                     examine_launch(call, handle, record);
+    launching = record;
     return may;
+}
+
+// Records are never freed: what was found before the real call can be counted in after it. When another thread
+// destroyed the exec meanwhile, the count may go to the record's next exec; such a program is wrong anyway.
+void launched(void* launching) noexcept {
+    if (launching != nullptr)
+        LaunchTable::count(*static_cast<LaunchRecord*>(launching));
+    else if (current() != nullptr)
+        unknown_launches.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace keepgraph::session

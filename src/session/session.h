@@ -51,9 +51,11 @@ void node_enabled(const char* call, CUgraphExec exec, CUgraphNode node, bool ena
 void* destroying(CUgraphExec exec) noexcept;
 void destroyed(void* exec, bool succeeded) noexcept;
 
-/// Counts the launch and reports what is wrong with it, before the driver sees it. False: it must be refused.
-/// With nothing freed that the exec refers to: a table look-up, an atomic load and an uncontended atomic add.
-bool may_launch(const char* call, CUgraphExec exec) noexcept;
+/// Reports what is wrong with the launch, before the driver sees it. False: it must be refused.
+/// With nothing freed that the exec refers to: a table look-up and an atomic load.
+bool may_launch(const char* call, CUgraphExec exec, void*& launching) noexcept;
+/// The driver took the launch: one uncontended atomic add. One that it refused is no replay.
+void launched(void* launching) noexcept;
 
 // ---- memory
 

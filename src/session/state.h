@@ -82,6 +82,7 @@ struct Exec {
     std::set<std::uint64_t> reported;    ///< allocations with a finding
     std::vector<report::Json> findings;  ///< for the graph's file, the first most_in_file of them
     std::size_t findings_seen = 0;
+    std::size_t more_said = 0;         ///< the last "and N more" on stderr
     std::size_t findings_in_file = 0;  ///< how many had been seen when the file was written
     bool has_file = false;             ///< graph-<n>.json was written
     std::uint64_t replays_in_file = 0;

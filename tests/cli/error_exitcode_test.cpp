@@ -126,6 +126,20 @@ TEST(ErrorExitcode, SignalsReachTheProgram) {
     }
 }
 
+TEST(ErrorExitcode, CommandAndProgramStopAndGoOnTogether) {
+    TempFolder folder;
+    const Outcome outcome = counted(folder, {"stop-parent", "exit", "42"});
+    EXPECT_TRUE(outcome.ended_with(42)) << outcome.describe();
+    EXPECT_EQ(outcome.out, "program T, command T\n");
+}
+
+TEST(ErrorExitcode, ProgramThatHandlesAStopGoesOnAndTheCommandWithIt) {
+    TempFolder folder;
+    const Outcome outcome = counted(folder, {"signal-parent", std::to_string(SIGTSTP), "exit", "42"});
+    EXPECT_TRUE(outcome.ended_with(42)) << outcome.describe();
+    EXPECT_EQ(outcome.out, "got " + std::to_string(SIGTSTP) + "\n");
+}
+
 TEST(ErrorExitcode, ProgramStartsWithACleanMaskAndDiesWithTheCommand) {
     TempFolder folder;
     EXPECT_EQ(counted(folder, {"mask"}).out, "0 blocked, SIGCHLD default\n");

@@ -46,12 +46,13 @@ CUresult load_module(CUmodule* out, const void* image) {
     if (out == nullptr)
         return CUDA_ERROR_INVALID_VALUE;
     SIM_CONTEXT(context);
-    (void)context;
     Codes codes;
     if (const CUresult code = load(image, &codes); code != CUDA_SUCCESS)
         return code;
     const Locked lock;
-    *out = handle_of<CUmodule>(make_module(codes));
+    Module* const module = make_module(codes);
+    module->context = context;
+    *out = handle_of<CUmodule>(module);
     return CUDA_SUCCESS;
 }
 
@@ -84,6 +85,13 @@ CUresult attribute(int* out, CUfunction_attribute attribute, const Code* code) {
 }
 
 }  // namespace
+
+void keepgraph::sim::forget_modules_of(const Context* context) {
+    pool<Module>().for_each([&](Module* module) {
+        if (module->context == context)
+            destroy(module);
+    });
+}
 
 SIM_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) {
     SIM_ENTER(cuModuleLoadData);

@@ -10,6 +10,7 @@
 
 namespace keepgraph::sim {
 
+struct Context;
 struct Module;
 struct Library;
 
@@ -45,6 +46,7 @@ struct Kernel : Object<Kind::kernel> {
 };
 
 struct Module : Object<Kind::module> {
+    const Context* context = nullptr;  // null: of a library, which belongs to no context
     std::vector<CodeFunction*> functions;
 };
 
@@ -55,6 +57,7 @@ struct Library : Object<Kind::library> {
 
 /// The entries of a PTX text; empty when it has none or is no PTX.
 std::vector<std::shared_ptr<const Code>> parse_ptx(const std::string& text);
+void forget_modules_of(const Context* context);
 HostKernel host_kernel(const std::string& name);  // null: loads, but cannot be run
 
 }  // namespace keepgraph::sim

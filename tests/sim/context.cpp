@@ -8,6 +8,7 @@
 
 #include "address_space.h"
 #include "capture.h"
+#include "code.h"
 #include "function.h"
 #include "stream.h"
 #include "thread.h"
@@ -90,13 +91,14 @@ CUresult release_primary(CUdevice device) {
     return CUDA_SUCCESS;
 }
 
-/// The memory and the streams of a primary context die with it; its handle stays what it was.
+/// The memory, the streams and the modules of a primary context die with it; its handle stays what it was.
 CUresult reset_primary(CUdevice device) {
     if (!is_device(device))
         return CUDA_ERROR_INVALID_DEVICE;
     const Locked lock;
     Context* context = primary_context(device);
     forget_blocks_of(context);
+    forget_modules_of(context);
     context->lost = CUDA_SUCCESS;
     return CUDA_SUCCESS;
 }
@@ -320,6 +322,7 @@ SIM_EXPORT CUresult cuCtxDestroy_v2(CUcontext handle) {
     const Locked lock;
     forget_blocks_of(context);
     forget_streams_of(context);
+    forget_modules_of(context);
     auto& stack = this_thread().contexts;
     if (!stack.empty() && stack.back() == context)
         stack.pop_back();

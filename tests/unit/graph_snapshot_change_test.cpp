@@ -76,6 +76,26 @@ TEST_F(GraphSnapshotChange, KernelOfALargerLayoutOverwritesNoOther) {
     EXPECT_EQ(word(body, body.kernels[1]), 2u);
 }
 
+TEST_F(GraphSnapshotChange, KernelsInTurnNeedTheRoomOfTheLargestOne) {
+    graph.add_kernel(one, std::uint64_t{1});
+    graph.add_kernel(one, std::uint64_t{2});
+    FakeFunction two{"two", {{8, 8}}};
+    Snapshot snapshot = read();
+    std::uint64_t value = 5;
+    ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(two, value), functions));
+    const std::size_t before = snapshot.bytes();
+    for (std::uint64_t turn = 10; turn < 1010; ++turn) {
+        ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(one, turn), functions));
+        ASSERT_EQ(word(snapshot.bodies()[0], snapshot.bodies()[0].kernels[0]), turn);
+        ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(two, turn), functions));
+    }
+    EXPECT_EQ(snapshot.bytes(), before);
+    EXPECT_EQ(word(snapshot.bodies()[0], snapshot.bodies()[0].kernels[1]), 2u);
+    snapshot.drop_data();
+    ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(two, value), functions)) << "the room went with the data";
+    EXPECT_EQ(snapshot.bodies()[0].argument_bytes.size(), 16u);
+}
+
 TEST_F(GraphSnapshotChange, ShorterBufferLeavesNoOlderAddressBehind) {
     FakeFunction two{"two", {{0, 8}, {8, 8}}};
     graph.add_kernel(two, std::uint64_t{1}, std::uint64_t{2});

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "fixture.h"
@@ -85,6 +87,62 @@ TEST_F(ShowTest, KilledProcess) {
     EXPECT_HOLDS(outcome.out, "finding 1:");
     EXPECT_EQ(preload_tests::split_lines(outcome.out).back(),
               "keepgraph: did not end in order; until then 2 graphs, 1 finding");
+}
+
+/// The cells of the line in the table of graphs that begins with `number`.
+std::vector<std::string> row_of_graph(const std::string& out, const std::string& number) {
+    bool inside = false;
+    for (const std::string& line : preload_tests::split_lines(out)) {
+        inside = inside ? line.find("findings") != 0 : line.find("graphs") == 0;
+        std::istringstream words(line);
+        const std::vector<std::string> cells{std::istream_iterator<std::string>(words), {}};
+        if (inside && !cells.empty() && cells[0] == number)
+            return cells;
+    }
+    return {};
+}
+bool has_cell(const std::vector<std::string>& row, const std::string& cell) {
+    return std::find(row.begin(), row.end(), cell) != row.end();
+}
+
+TEST_F(ShowTest, ReplaysOfAKilledProcessAreWhatIsKnownOfThem) {
+    const Outcome whole = show({folder_});
+    EXPECT_TRUE(has_cell(row_of_graph(whole.out, "1"), "40")) << whole.out;
+    EXPECT_TRUE(has_cell(row_of_graph(whole.out, "2"), "?")) << whole.out;
+    EXPECT_HOLDS(whole.out, "WRITE=graphs");
+
+    std::string events;
+    for (const std::string& line : preload_tests::split_lines(read_file(folder_ + "/events.jsonl")))
+        if (!holds(line, "\"summary\"") && !holds(line, "\"destroy\""))
+            events += line + "\n";
+    write_file(folder_ + "/events.jsonl", events);
+    const Outcome killed = show({folder_});
+    EXPECT_TRUE(has_cell(row_of_graph(killed.out, "1"), "3+")) << "of its file\n" << killed.out;
+    EXPECT_TRUE(has_cell(row_of_graph(killed.out, "2"), "?")) << killed.out;
+    EXPECT_HOLDS(killed.out, "N+ (at least N)");
+    EXPECT_HOLDS(show({folder_, "--graph", "1"}).out, "3 replays or more");
+
+    std::filesystem::remove(folder_ + "/graph-1.json");
+    const Outcome no_file = show({folder_});
+    EXPECT_TRUE(has_cell(row_of_graph(no_file.out, "1"), "2+")) << "its finding came before replay 3\n" << no_file.out;
+}
+
+TEST_F(ShowTest, DroppedDataIsSaid) {
+    EXPECT_FALSE(holds(show({folder_, "--graph", "1"}).out, "KEEP"));
+    replace_in(folder_ + "/graph-1.json", "\"replays\"", "\"data_dropped\": true, \"replays\"");
+    EXPECT_HOLDS(show({folder_, "--graph", "1"}).out, "KEEP was off, or its max was reached");
+}
+
+TEST_F(ShowTest, JsonIsSafeForATerminalAndMeansTheSame) {
+    const std::string harm =
+        "a\xc2\x9b"
+        "1m\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa9\x7f z\xc3\xbc";
+    replace_in(folder_ + "/manifest.json", "node7", harm);
+    const std::string out = show({folder_, "--json", "-"}).out;
+    for (const char* part : {"\xc2\x9b", "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9", "\x7f"})
+        EXPECT_FALSE(holds(out, part));
+    EXPECT_HOLDS(out, "\"a\\u009b1m\\u202e\\u2066\\u2069\\u007f z\xc3\xbc\"");
+    EXPECT_EQ(Json::parse(out)["manifest"]["host"], harm);
 }
 
 TEST_F(ShowTest, MalformedLinesAreNamed) {
@@ -294,9 +352,7 @@ TEST_F(ShowTest, ControlCharactersOfTheRecordStayOut) {
         for (const char c : outcome.out)
             ASSERT_TRUE(static_cast<unsigned char>(c) >= 0x20 || c == '\n') << int(c);
         EXPECT_FALSE(holds(outcome.out, "\x7f"));
-        if (args.back() != "-" || args[args.size() - 2] == "--dot") {
-            EXPECT_FALSE(holds(outcome.out, "\xc2\x9b"));
-        }
+        EXPECT_FALSE(holds(outcome.out, "\xc2\x9b"));
     }
     const Outcome error = show({temp_ / "\033[31m"});
     EXPECT_FALSE(holds(error.err, "\033"));

@@ -2,20 +2,16 @@
 // `nodes disabled`: a graph of two kernels; the input of the first is freed while its node is switched off, then the
 // node is switched on again. `nodes child`: a graph of two child graphs; the first one is given another input, then
 // the inputs are freed one by one: the one it had, the second child's, the one it was given. `nodes turnover N`: 16
-// graphs, of which the first N go; then 8 more, and each that is left is launched once.
+// graphs, of which the first N go; then 8 more, and each that is left is launched once. `nodes memory call|node|early`:
+// three rounds in which one graph allocates by a memory node, another one uses that memory, and it is freed by a call,
+// or by a node of a third one; with `early` the user is instantiated before the memory is there for the first time. All
+// of it is right.
 #include <cstring>
 #include <vector>
 
 #include "scene.h"
 
 namespace {
-
-template <class Function>
-void find(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), name));
-    if (function == nullptr)
-        std::exit(91);
-}
 
 CUgraph graph_of(Scene& scene, CUdeviceptr first, CUdeviceptr second) {
     CUgraph graph = nullptr;
@@ -29,7 +25,7 @@ CUgraph graph_of(Scene& scene, CUdeviceptr first, CUdeviceptr second) {
 
 void disabled(Scene& scene) {
     decltype(&cuGraphNodeSetEnabled) set_enabled = nullptr;
-    find(set_enabled, "cuGraphNodeSetEnabled");
+    find_function(set_enabled, "cuGraphNodeSetEnabled");
     const CUdeviceptr first = scene.buffer(1.0f), second = scene.buffer(2.0f);
     const CUgraph graph = graph_of(scene, first, second);
     CUgraphNode nodes[2] = {};
@@ -50,9 +46,9 @@ void child(Scene& scene) {
     decltype(&cuGraphCreate) create = nullptr;
     decltype(&cuGraphAddChildGraphNode) add_child = nullptr;
     decltype(&cuGraphExecChildGraphNodeSetParams) set_child = nullptr;
-    find(create, "cuGraphCreate");
-    find(add_child, "cuGraphAddChildGraphNode");
-    find(set_child, "cuGraphExecChildGraphNodeSetParams");
+    find_function(create, "cuGraphCreate");
+    find_function(add_child, "cuGraphAddChildGraphNode");
+    find_function(set_child, "cuGraphExecChildGraphNodeSetParams");
     const CUdeviceptr had = scene.buffer(1.0f), second = scene.buffer(2.0f), given = scene.buffer(3.0f);
     CUgraph graph = nullptr;
     CUgraphNode nodes[2] = {};
@@ -86,6 +82,50 @@ void turnover(Scene& scene, size_t gone) {
     say("cuStreamSynchronize", scene.cu.synchronize(scene.stream));
 }
 
+void memory(Scene& scene, const char* way) {
+    decltype(&cuGraphCreate) create = nullptr;
+    decltype(&cuGraphAddMemAllocNode) add_alloc = nullptr;
+    decltype(&cuGraphAddMemFreeNode) add_free = nullptr;
+    decltype(&cuMemFreeAsync) free_async = nullptr;
+    find_function(create, "cuGraphCreate");
+    find_function(add_alloc, "cuGraphAddMemAllocNode");
+    find_function(add_free, "cuGraphAddMemFreeNode");
+    find_function(free_async, "cuMemFreeAsync");
+    CUmemAccessDesc access{};
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    CUDA_MEM_ALLOC_NODE_PARAMS wanted{};
+    wanted.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    wanted.poolProps.location = access.location;
+    wanted.accessDescs = &access;
+    wanted.accessDescCount = 1;
+    wanted.bytesize = Scene::bytes;
+    CUgraph allocating = nullptr, freeing = nullptr;
+    CUgraphNode node = nullptr;
+    CUgraphExec allocates = nullptr, frees = nullptr;
+    must("cuGraphCreate", create(&allocating, 0));
+    must("cuGraphAddMemAllocNode", add_alloc(&node, allocating, nullptr, 0, &wanted));
+    must("cuGraphInstantiate", scene.cu.instantiate(&allocates, allocating, 0));
+    must("cuGraphCreate", create(&freeing, 0));
+    must("cuGraphAddMemFreeNode", add_free(&node, freeing, nullptr, 0, wanted.dptr));
+    must("cuGraphInstantiate", scene.cu.instantiate(&frees, freeing, 0));
+    const bool early = std::strcmp(way, "early") == 0;
+    if (!early)
+        say("allocating graph", scene.cu.launch(allocates, scene.stream));
+    const CUgraph uses = graph_of(scene, wanted.dptr, 0);
+    must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, uses, 0));
+    for (int round = 0; round < 3; ++round) {
+        if (early || round > 0)
+            say("allocating graph", scene.cu.launch(allocates, scene.stream));
+        scene.replay("using graph");
+        if (std::strcmp(way, "node") == 0)
+            say("freeing graph", scene.cu.launch(frees, scene.stream));
+        else
+            say("cuMemFreeAsync", free_async(wanted.dptr, scene.stream));
+        say("cuStreamSynchronize", scene.cu.synchronize(scene.stream));
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -96,6 +136,8 @@ int main(int argc, char** argv) {
         child(scene);
     else if (argc > 2 && std::strcmp(argv[1], "turnover") == 0)
         turnover(scene, std::strtoul(argv[2], nullptr, 10));
+    else if (argc > 2 && std::strcmp(argv[1], "memory") == 0)
+        memory(scene, argv[2]);
     else
         disabled(scene);
     return 0;

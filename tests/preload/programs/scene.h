@@ -78,6 +78,14 @@ inline void must(const char* what, CUresult code) {
     std::exit(90);
 }
 
+/// A driver function that few programs need; those of every program are in SCENE_FUNCTIONS.
+template <class Function>
+void find_function(Function& function, const char* name) {
+    function = reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), name));
+    if (function == nullptr)
+        std::exit(91);
+}
+
 struct Scene {
     static constexpr int count = 256;
     static constexpr size_t bytes = count * sizeof(float);

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs that are read again after something of theirs died, races between a free and a graph being read, code that
+// goes with its context, and programs that change their graphs very often.
+#include <gtest/gtest.h>
+
+#include "harness/on_double.h"
+#include "harness/recording.h"
+#include "harness/syscalls.h"
+
+namespace keepgraph::preload_tests {
+namespace {
+
+Conditions recorded(const TempFolder& folder) {
+    return Conditions{}.with("KEEPGRAPH_OUT", folder / "recording-%p");
+}
+
+Summary summary_or_fail(const Outcome& outcome) {
+    EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+    const auto summary = summary_of(outcome);
+    EXPECT_TRUE(summary) << outcome.describe();
+    return summary.value_or(Summary{});
+}
+
+class ChangesOfDeadMemory : public testing::TestWithParam<const char*> {};
+
+TEST_P(ChangesOfDeadMemory, AreFoundAtTheNextLaunch) {
+    TempFolder folder;
+    const Outcome outcome = expect_transparent({hostile("changes"), GetParam()}, recorded(folder));
+    EXPECT_EQ(summary_or_fail(outcome).findings, 1) << outcome.describe();
+    const std::vector<Json> findings = Recording::only_one_in(folder.path()).findings();
+    ASSERT_EQ(findings.size(), 1u) << outcome.describe();
+    EXPECT_EQ(findings[0].at("kind"), "freed");
+    EXPECT_EQ(findings[0].at("death").at("call"), "cuMemFree_v2") << "the free is known, although it came before";
+    ASSERT_EQ(findings[0].at("references").size(), 1u);
+    EXPECT_EQ(findings[0].at("references")[0].at("slot"), "parameter 0 +0");
+    EXPECT_EQ(findings[0].at("graph"), GetParam() == std::string("again") ? 2 : 1);
+}
+INSTANTIATE_TEST_SUITE_P(All, ChangesOfDeadMemory, testing::Values("again", "update", "set"),
+                         [](const auto& info) { return std::string(info.param); });
+
+class ChangesDuringAFree : public testing::TestWithParam<const char*> {};
+
+TEST_P(ChangesDuringAFree, AreFoundAtTheNextLaunch) {
+    Conditions conditions;
+    conditions.preload_after = {hostile("libheld_free.so")};
+    const Outcome outcome = expect_transparent({hostile("overlap"), GetParam()}, conditions);
+    EXPECT_EQ(summary_or_fail(outcome).findings, 1) << outcome.describe();
+    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "freed by cuMemFree_v2"), 1u) << outcome.describe();
+}
+INSTANTIATE_TEST_SUITE_P(All, ChangesDuringAFree, testing::Values("instantiate", "set"),
+                         [](const auto& info) { return std::string(info.param); });
+
+class ChangesOfGraphMemory : public testing::TestWithParam<const char*> {};
+
+TEST_P(ChangesOfGraphMemory, AreNoFindings) {
+    const Outcome outcome = expect_transparent({hostile("nodes"), "memory", GetParam()});
+    const Summary summary = summary_or_fail(outcome);
+    EXPECT_EQ(summary.findings, 0) << outcome.describe();
+    EXPECT_EQ(summary.graphs, 3);
+    EXPECT_GT(summary.inputs, 0) << "no finding because nothing was looked at";
+}
+INSTANTIATE_TEST_SUITE_P(All, ChangesOfGraphMemory, testing::Values("call", "node", "early"),
+                         [](const auto& info) { return std::string(info.param); });
+
+class ChangesOfContext : public testing::TestWithParam<const char*> {};
+
+TEST_P(ChangesOfContext, MakeTheLayoutsOfItsFunctionsUnknown) {
+    TempFolder folder;
+    const Outcome outcome = expect_transparent({hostile("new_context"), GetParam()},
+                                               recorded(folder).with("KEEPGRAPH_WRITE", "findings,graphs"));
+    EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+    ASSERT_EQ(count_lines_with(split_lines(outcome.out), "the handle came back: 1"), 1u) << outcome.describe();
+    const Json nodes = Recording::only_one_in(folder.path()).graph(2).at("nodes");
+    ASSERT_EQ(nodes.size(), 1u);
+    EXPECT_EQ(nodes[0].at("kernel_name"), "kg_count");
+    EXPECT_EQ(nodes[0].at("arguments").size(), 1u);
+}
+INSTANTIATE_TEST_SUITE_P(All, ChangesOfContext, testing::Values("reset", "destroy"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(ChangesInALoop, FindingsFillNeitherTheLogNorTheGraphsFile) {
+    constexpr size_t rounds = 2000;
+    TempFolder folder;
+    Conditions conditions = recorded(folder);
+    conditions.timeout = std::chrono::seconds{120};
+    const Outcome outcome = expect_transparent({hostile("changes"), "loop", std::to_string(rounds)}, conditions);
+    EXPECT_EQ(summary_or_fail(outcome).findings, long{rounds});
+
+    const std::vector<std::string> lines = keepgraph_lines(outcome.err);
+    EXPECT_EQ(count_lines_with(lines, "keepgraph: finding "), 5u);
+    std::vector<std::string> more;
+    for (const std::string& line : lines)
+        if (line.find("keepgraph: and ") == 0)
+            more.push_back(line);
+    EXPECT_EQ(more, (std::vector<std::string>{"keepgraph: and 1 more finding of graph 1 so far",
+                                              "keepgraph: and 10 more findings of graph 1 so far",
+                                              "keepgraph: and 100 more findings of graph 1 so far",
+                                              "keepgraph: and 1000 more findings of graph 1 so far"}));
+
+    const Recording recording = Recording::only_one_in(folder.path());
+    EXPECT_EQ(recording.findings().size(), rounds);
+    const Json graph = recording.graph(1);
+    EXPECT_EQ(graph.at("findings").size(), 1000u);
+    EXPECT_EQ(graph.at("findings").back().at("finding"), 1000);
+    EXPECT_EQ(graph.at("findings_left_out"), rounds - 1000);
+}
+
+TEST(ChangesInALoop, GraphsFileIsWrittenLessAndLessOften) {
+    TempFolder folder;
+    const Trace trace = trace_system_calls(command_for({hostile("changes"), "loop", "300"}, recorded(folder)));
+    ASSERT_EQ(trace.exit_code, 0);
+    size_t written = 0;
+    for (const std::string& path : trace.opened)
+        written += path.find("graph-1.json") != std::string::npos;
+    EXPECT_GE(written, 2u) << "the file must not wait for the end";
+    EXPECT_LE(written, 12u) << "once per finding is quadratic";
+}
+
+TEST(ChangesInALoop, BetweenTwoBuffersCountEachOfThemOnce) {
+    const Outcome outcome = expect_transparent({hostile("changes"), "alternate", "500"});
+    const Summary summary = summary_or_fail(outcome);
+    EXPECT_EQ(summary.inputs, 3) << "two inputs in turn, one output";
+    EXPECT_EQ(summary.opaque, 0);
+    EXPECT_EQ(summary.findings, 0);
+}
+
+TEST(ChangesInALoop, BetweenASmallAndALargeKernelStayFlat) {
+    const Outcome outcome = expect_transparent({hostile("changes"), "kernels", "20000"}, recorded(TempFolder{}));
+    summary_or_fail(outcome);
+    EXPECT_EQ(outcome.out.find("grew by more than 1 MB: 0"), 0u) << outcome.describe();
+}
+
+TEST(ChangesInALoop, EachOfManyGraphsLosesItsDataOnce) {
+    constexpr int graphs = 300;
+    TempFolder folder;
+    const Outcome outcome = expect_transparent(
+        {hostile("changes"), "many", std::to_string(graphs)},
+        recorded(folder).with("KEEPGRAPH_KEEP", "data,max=1K").with("KEEPGRAPH_WRITE", "findings,graphs"));
+    EXPECT_EQ(summary_or_fail(outcome).graphs, graphs);
+    const Recording recording = Recording::only_one_in(folder.path());
+    size_t said = 0;
+    for (const Json& notice : recording.of_type("notice"))
+        said += notice.at("text").get<std::string>().find("KEEP's max") != std::string::npos;
+    EXPECT_EQ(said, 1u);
+    int dropped = 0;
+    for (int number = 1; number <= graphs; ++number) {
+        const Json graph = recording.graph(number);
+        const bool gone = graph.value("data_dropped", false);
+        dropped += gone;
+        EXPECT_NE(gone, graph.at("nodes")[0].contains("arguments")) << "graph " << number;
+    }
+    EXPECT_GE(dropped, graphs - 10) << "the oldest go first, all but the few that 1 KB has room for";
+    EXPECT_LT(dropped, graphs) << "the newest keeps its data";
+}
+
+TEST(ChangesInALoop, LaunchesThatTheDriverRefusesAreNoReplays) {
+    // Before and after the death, so on both ways to the driver; the finding stays.
+    for (const char* fail : {"cuGraphLaunch:1=1", "cuGraphLaunch:2=1"}) {
+        TempFolder folder;
+        const Outcome outcome =
+            expect_transparent({hostile("changes"), "set"}, recorded(folder).with("KEEPGRAPH_SIM_FAIL", fail));
+        const Summary summary = summary_or_fail(outcome);
+        EXPECT_EQ(summary.replays, 1) << fail << ": " << outcome.describe();
+        EXPECT_EQ(summary.findings, 1) << fail << ": " << outcome.describe();
+        EXPECT_EQ(Recording::only_one_in(folder.path()).graph(1).at("replays"), 1) << fail;
+    }
+}
+
+}  // namespace
+}  // namespace keepgraph::preload_tests

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// One graph that is looked at again after its memory died, and execs that change very often. By the first argument:
+//   again          the template is instantiated again after the free of its input, and launched
+//   update         the exec takes over a template that still refers to the freed memory
+//   set            its node is given the address of freed memory
+//   loop N         N times: the node is given a new buffer, which is freed before the launch
+//   alternate N    N times: the node is given one buffer, then another; then one launch
+//   kernels N      the same between a kernel with 8 bytes of parameters and one with 1 KB; memory must stay flat
+//   many N         N execs of one template, alive at once, launched once each
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "scene.h"
+
+namespace {
+
+decltype(&cuGraphCreate) create = nullptr;
+decltype(&cuGraphAddKernelNode_v2) add_kernel = nullptr;
+decltype(&cuGraphExecKernelNodeSetParams_v2) set_kernel = nullptr;
+decltype(&cuGraphExecUpdate_v2) update = nullptr;
+
+struct Scale {
+    CUdeviceptr in;
+    CUdeviceptr out;
+    float factor = 2.0f;
+    int n = Scene::count;
+    void* values[4] = {&in, &out, &factor, &n};
+    CUDA_KERNEL_NODE_PARAMS node{};
+
+    Scale(const Scene& scene, CUdeviceptr from) : in(from), out(scene.output) {
+        node.func = scene.scale;
+        node.gridDimX = node.gridDimY = node.gridDimZ = 1;
+        node.blockDimX = Scene::count;
+        node.blockDimY = node.blockDimZ = 1;
+        node.kernelParams = values;
+    }
+};
+
+CUgraph graph_of(const Scene& scene, CUdeviceptr in, CUgraphNode* node) {
+    CUgraph graph = nullptr;
+    const Scale scale(scene, in);
+    must("cuGraphCreate", create(&graph, 0));
+    must("cuGraphAddKernelNode", add_kernel(node, graph, nullptr, 0, &scale.node));
+    return graph;
+}
+
+void point_at(const Scene& scene, CUgraphNode node, CUdeviceptr in) {
+    const Scale scale(scene, in);
+    must("cuGraphExecKernelNodeSetParams", set_kernel(scene.exec, node, &scale.node));
+}
+
+long resident_pages() {
+    long all = 0, resident = 0;
+    if (FILE* const file = std::fopen("/proc/self/statm", "r")) {
+        if (std::fscanf(file, "%ld %ld", &all, &resident) != 2)
+            resident = 0;
+        std::fclose(file);
+    }
+    return resident;
+}
+
+void alternate_kernels(const Scene& scene, CUgraphNode node, CUdeviceptr in, long rounds) {
+    static const char large_ptx[] =
+        ".version 7.0\n.target sm_52\n.address_size 64\n"
+        ".visible .entry kg_small(\n.param .u64 kg_small_param_0\n)\n{\n ret;\n}\n"
+        ".visible .entry kg_large(\n.param .align 8 .b8 kg_large_param_0[1024]\n)\n{\n ret;\n}\n";
+    CUmodule module = nullptr;
+    Scale small(scene, in), large(scene, in);
+    must("cuModuleLoadData", scene.cu.module_load(&module, large_ptx));
+    must("cuModuleGetFunction", scene.cu.get_function(&small.node.func, module, "kg_small"));
+    must("cuModuleGetFunction", scene.cu.get_function(&large.node.func, module, "kg_large"));
+    CUdeviceptr words[128] = {in};
+    void* values[] = {words};
+    large.node.kernelParams = values;
+    long before = 0;
+    for (long i = 0; i < rounds; ++i) {
+        if (i == rounds / 10)
+            before = resident_pages();
+        must("cuGraphExecKernelNodeSetParams", set_kernel(scene.exec, node, &small.node));
+        must("cuGraphExecKernelNodeSetParams", set_kernel(scene.exec, node, &large.node));
+    }
+    std::printf("grew by more than 1 MB: %d\n", (resident_pages() - before) * getpagesize() > 1024 * 1024);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const char* const way = argc > 1 ? argv[1] : "again";
+    const long rounds = argc > 2 ? std::atol(argv[2]) : 1;
+    const auto is = [way](const char* name) { return std::strcmp(way, name) == 0; };
+    static Scene scene;
+    scene.open();
+    find_function(create, "cuGraphCreate");
+    find_function(add_kernel, "cuGraphAddKernelNode_v2");
+    find_function(set_kernel, "cuGraphExecKernelNodeSetParams_v2");
+    find_function(update, "cuGraphExecUpdate_v2");
+    scene.output = scene.buffer(0.0f);
+    const CUdeviceptr in = scene.buffer(1.0f), other = scene.buffer(2.0f);
+    CUgraphNode node = nullptr, unused = nullptr;
+    const CUgraph graph = graph_of(scene, in, &node);
+    const CUgraph same = graph_of(scene, in, &unused);
+    must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
+    if (is("again") || is("update") || is("set")) {
+        scene.replay("before the free");
+        say("cuMemFree", scene.cu.free(in));
+    }
+    if (is("again")) {
+        say("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
+    } else if (is("update")) {
+        CUgraphExecUpdateResultInfo info{};
+        say("cuGraphExecUpdate", update(scene.exec, same, &info));
+    } else if (is("set")) {
+        point_at(scene, node, in);
+    } else if (is("loop")) {
+        for (long i = 0; i < rounds; ++i) {
+            const CUdeviceptr buffer = scene.buffer(3.0f);
+            point_at(scene, node, buffer);
+            must("cuMemFree", scene.cu.free(buffer));
+            must("cuGraphLaunch", scene.cu.launch(scene.exec, scene.stream));
+        }
+    } else if (is("alternate")) {
+        for (long i = 0; i < rounds; ++i) {
+            point_at(scene, node, other);
+            point_at(scene, node, in);
+        }
+    } else if (is("kernels")) {
+        alternate_kernels(scene, node, in, rounds);
+        point_at(scene, node, in);
+    } else if (is("many")) {
+        for (long i = 1; i < rounds; ++i) {
+            must("cuGraphLaunch", scene.cu.launch(scene.exec, scene.stream));
+            must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
+        }
+    }
+    scene.replay("at the end");
+    return 0;
+}

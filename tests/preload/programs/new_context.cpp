@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// `new_context reset|destroy`: the context goes with all code in it, the program makes another one and loads other
+// code, and the driver gives a function handle of old out for a kernel with fewer parameters. Whoever still believes in
+// the old layout reads past `kernelParams`, which ends where a page does, and dies.
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "scene.h"
+
+namespace {
+
+const char other_ptx[] =
+    ".version 7.0\n.target sm_52\n.address_size 64\n"
+    ".visible .entry kg_count(\n.param .u64 kg_count_param_0\n)\n{\n ret;\n}\n";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const bool reset = argc < 2 || std::strcmp(argv[1], "destroy") != 0;
+    decltype(&cuGraphCreate) create = nullptr;
+    decltype(&cuGraphAddKernelNode_v2) add_kernel = nullptr;
+    decltype(&cuGraphExecKernelNodeSetParams_v2) set_kernel = nullptr;
+    decltype(&cuDevicePrimaryCtxReset_v2) reset_primary = nullptr;
+    CUresult (*context_create)(CUcontext*, unsigned, CUdevice) = nullptr;  // headers of CUDA 13 declare later forms
+    decltype(&cuCtxDestroy_v2) context_destroy = nullptr;
+    find_function(create, "cuGraphCreate");
+    find_function(add_kernel, "cuGraphAddKernelNode_v2");
+    find_function(set_kernel, "cuGraphExecKernelNodeSetParams_v2");
+    find_function(reset_primary, "cuDevicePrimaryCtxReset_v2");
+    find_function(context_create, "cuCtxCreate_v2");
+    find_function(context_destroy, "cuCtxDestroy_v2");
+    static Scene scene;
+    scene.open();
+    if (!reset) {
+        must("cuCtxCreate", context_create(&scene.context, 0, 0));
+        must("cuModuleLoadData", scene.cu.module_load(&scene.module, kg_kernels_ptx));
+        must("cuModuleGetFunction", scene.cu.get_function(&scene.scale, scene.module, "kg_scale"));
+        must("cuStreamCreate", scene.cu.stream_create(&scene.stream, CU_STREAM_NON_BLOCKING));
+    }
+    scene.input = scene.buffer(1.0f);
+    scene.output = scene.buffer(0.0f);
+    scene.exec = scene.graph_of(scene.input, scene.output, scene.stream);
+    scene.replay("in the old context");
+
+    if (reset) {
+        must("cuDevicePrimaryCtxReset", reset_primary(0));
+        must("cuDevicePrimaryCtxRetain", scene.cu.retain(&scene.context, 0));
+        must("cuCtxSetCurrent", scene.cu.set_current(scene.context));
+    } else {
+        must("cuCtxDestroy", context_destroy(scene.context));
+        must("cuCtxCreate", context_create(&scene.context, 0, 0));
+    }
+    // As many modules of one function as the old one had functions: which handle comes back when is the driver's
+    // choice.
+    CUfunction function = nullptr;
+    for (int i = 0; i < 64 && function != scene.scale; ++i) {
+        must("cuModuleLoadData", scene.cu.module_load(&scene.module, other_ptx));
+        must("cuModuleGetFunction", scene.cu.get_function(&function, scene.module, "kg_count"));
+    }
+    std::printf("the handle came back: %d\n", function == scene.scale);
+    must("cuStreamCreate", scene.cu.stream_create(&scene.stream, CU_STREAM_NON_BLOCKING));
+    scene.input = scene.buffer(2.0f);
+
+    const auto page = static_cast<size_t>(getpagesize());
+    char* const pages =
+        static_cast<char*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (pages == MAP_FAILED || mprotect(pages + page, page, PROT_NONE) != 0)
+        std::exit(93);
+    void** const values = reinterpret_cast<void**>(pages + page) - 1;
+    values[0] = &scene.input;
+    CUDA_KERNEL_NODE_PARAMS params{};
+    params.func = function;
+    params.gridDimX = params.gridDimY = params.gridDimZ = 1;
+    params.blockDimX = params.blockDimY = params.blockDimZ = 1;
+    params.kernelParams = values;
+    CUgraph graph = nullptr;
+    CUgraphNode node = nullptr;
+    must("cuGraphCreate", create(&graph, 0));
+    must("cuGraphAddKernelNode", add_kernel(&node, graph, nullptr, 0, &params));
+    must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
+    say("cuGraphExecKernelNodeSetParams", set_kernel(scene.exec, node, &params));
+    scene.replay("in the new context");
+    return 0;
+}
