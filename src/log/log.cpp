@@ -11,6 +11,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/sink.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -80,23 +81,51 @@ void write_out(const char* text, std::size_t size) noexcept {
     reader_stuck.store(false, std::memory_order_relaxed);
 }
 
+/// Hands the lines to `put`, character by character.
+template <class Put>
+void compose(std::string_view text, Put put) {
+    constexpr std::string_view prefix = "keepgraph: ";
+    if (cut_line.exchange(false, std::memory_order_relaxed))
+        put('\n');
+    std::for_each(prefix.begin(), prefix.end(), put);
+    for (const char c : text) {
+        const auto code = static_cast<unsigned char>(c);
+        put(c != '\n' && (code < 0x20 || code == 0x7f) ? '?' : c);
+        if (c == '\n')
+            std::for_each(prefix.begin(), prefix.end(), put);
+    }
+    put('\n');
+}
+
+/// Without memory for the whole text it goes out in pieces, between which another thread's lines may come: a finding is
+/// not lost by it.
+void write_in_pieces(std::string_view text) noexcept {
+    char piece[512];
+    std::size_t size = 0;
+    compose(text, [&](char c) {
+        piece[size++] = c;
+        if (size == sizeof piece) {
+            write_out(piece, size);
+            size = 0;
+        }
+    });
+    if (size > 0)
+        write_out(piece, size);
+}
+
 /// No lock: a line is one write(2), and a thread that waits for a slow stderr must not stop the others. Derived from
 /// sink and not from base_sink<null_mutex>, which brings spdlog's pattern formatter and with it the local time.
 class Stderr final : public spdlog::sinks::sink {
   public:
     void log(const spdlog::details::log_msg& message) override {
-        constexpr std::string_view prefix = "keepgraph: ";
+        const std::string_view text(message.payload.data(), message.payload.size());
         spdlog::memory_buf_t out;
-        if (cut_line.exchange(false, std::memory_order_relaxed))
-            out.push_back('\n');
-        out.append(prefix.data(), prefix.data() + prefix.size());
-        for (const char c : message.payload) {
-            const auto code = static_cast<unsigned char>(c);
-            out.push_back(c != '\n' && (code < 0x20 || code == 0x7f) ? '?' : c);
-            if (c == '\n')
-                out.append(prefix.data(), prefix.data() + prefix.size());
+        try {
+            compose(text, [&](char c) { out.push_back(c); });
+        } catch (...) {
+            write_in_pieces(text);
+            return;
         }
-        out.push_back('\n');
         write_out(out.data(), out.size());
     }
     void flush() override {}
@@ -142,8 +171,11 @@ void say(Level level, std::string_view text) noexcept {
     const trace::QuietScope quiet;
     try {
         logger().log(level, spdlog::string_view_t(text.data(), text.size()));
-    } catch (...) {  // no memory for the line: it is lost, the program is not
-        lost_lines.fetch_add(1, std::memory_order_relaxed);
+    } catch (...) {  // no memory for the logger, which knows the level
+        if (level == always)
+            write_in_pieces(text);
+        else
+            lost_lines.fetch_add(1, std::memory_order_relaxed);
     }
 }
 

@@ -200,7 +200,7 @@ bool examine_launch(const char* call, CUgraphExec handle, bool& counted) noexcep
     guarded("launch", [&](Session& session) {
         LaunchRecord* record = nullptr;
         {
-            const std::lock_guard lock(session.mutex);
+            const Locked lock(session);
             if (const auto found = session.execs.find(handle); found != session.execs.end())
                 record = found->second->launches;
         }
@@ -214,7 +214,7 @@ bool examine_launch(const char* call, CUgraphExec handle, bool& counted) noexcep
         const Event launch = here(session, call);
         Verdict verdict;
         {
-            const std::lock_guard lock(session.mutex);
+            const Locked lock(session);
             const auto found = session.execs.find(handle);
             if (found == session.execs.end())
                 return;

@@ -284,18 +284,29 @@ TEST_F(LogTest, PendingCancellationActsAfterTheLine) {
     EXPECT_EQ(captured.text(), "keepgraph: last words\n");
 }
 
-TEST_F(LogTest, NoMemoryCostsTheLineOnly) {
+TEST_F(LogTest, NoMemoryCostsNoLine) {
     const CapturedStderr captured;
-    line("the logger is made");
     const auto before = lost();
     const std::string large(100000, 'x');
     {
         const NoMemory none;
         line(large);
+        line("two\nlines");
     }
-    EXPECT_EQ(lost(), before + 1);
-    line("after");
-    EXPECT_EQ(captured.text(), "keepgraph: the logger is made\nkeepgraph: after\n");
+    EXPECT_EQ(lost(), before);
+    EXPECT_EQ(captured.text(), "keepgraph: " + large + "\nkeepgraph: two\nkeepgraph: lines\n");
+}
+
+TEST_F(LogTest, NoMemoryForTheLoggerCostsNoLine) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process that has no logger yet
+    EXPECT_EXIT(
+        {
+            const NoMemory none;
+            line("out of memory");
+            warn("the level is not known");
+            _exit(static_cast<int>(lost()));
+        },
+        testing::ExitedWithCode(1), "keepgraph: out of memory\n$");
 }
 
 TEST_F(LogTest, AllHeldLeavesFaultsAndSandboxesAlone) {
