@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "log/log.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -52,7 +54,50 @@ bool wait_for_room(long deadline) noexcept {
     }
 }
 
+struct RememberedStderr {
+    bool asked = false;
+    bool open = false;
+    struct stat file {};
+};
+RememberedStderr remembered;  // written before other threads run
+
+bool same_file(const struct stat& a, const struct stat& b) noexcept {
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino && (a.st_mode & S_IFMT) == (b.st_mode & S_IFMT) &&
+           a.st_rdev == b.st_rdev;
+}
+
+/// Whether descriptor 2 is stderr. A program that closes it gets its number for the next file or socket that it opens,
+/// and lines of ours would be in its data. So another file than at the start is taken for stderr only when it was put
+/// there on purpose, which two things show: it is opened to write and append and nothing else (a log, as by
+/// freopen(..., "a", stderr)), or it is what descriptor 1 is, opened in the same way (as daemons do). A descriptor that
+/// is closed on exec is nobody's stderr, and where there was none at the start none comes.
+///
+/// Rejected: every pipe and terminal too. A program may have closed 1 and 2 and speak some protocol over them; a lost
+/// line is in the recording, damaged data is nowhere else. Also rejected: a duplicate of 2 under another number, which
+/// would keep a reader waiting for the end of a pipe that the program has closed.
+bool is_stderr() noexcept {
+    struct stat now {};
+    if (!remembered.asked)
+        return true;
+    if (!remembered.open || ::fstat(STDERR_FILENO, &now) != 0)
+        return false;
+    if (same_file(now, remembered.file))
+        return true;
+    const int how = ::fcntl(STDERR_FILENO, F_GETFL);
+    const int on_exec = ::fcntl(STDERR_FILENO, F_GETFD);
+    if (how < 0 || on_exec != 0 || (how & O_ACCMODE) == O_RDONLY)
+        return false;
+    if (S_ISREG(now.st_mode) && (how & O_ACCMODE) == O_WRONLY && (how & O_APPEND) != 0)
+        return true;
+    struct stat out {};
+    return ::fstat(STDOUT_FILENO, &out) == 0 && same_file(now, out) && ::fcntl(STDOUT_FILENO, F_GETFL) == how;
+}
+
 void write_out(const char* text, std::size_t size) noexcept {
+    if (!is_stderr()) {
+        lost_lines.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
     HeldSignals held(HeldSignals::Which::writes);
     long deadline = 0;
     std::size_t done = 0;
@@ -180,6 +225,12 @@ void say(Level level, std::string_view text) noexcept {
 }
 
 }  // namespace
+
+void remember_stderr() noexcept {
+    const trace::QuietScope quiet;
+    remembered.open = ::fstat(STDERR_FILENO, &remembered.file) == 0;
+    remembered.asked = true;
+}
 
 void set_level(config::LogLevel level) noexcept {
     const trace::QuietScope quiet;

@@ -140,6 +140,10 @@ void begin() noexcept {
 
 }  // namespace
 
+void loaded() noexcept {
+    log::remember_stderr();
+}
+
 void start() noexcept {
     // Threads that initialise CUDA at the same time wait: none may launch a graph before the session counts.
     static std::once_flag once;
