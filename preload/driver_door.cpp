@@ -60,6 +60,10 @@ extern "C" {
 
 }  // namespace keepgraph::preload
 
+__attribute__((constructor)) static void keepgraph_loaded() {
+    keepgraph::session::loaded();
+}
+
 // Runs after the program's own exit handlers and destructors, which may still launch graphs and free memory.
 __attribute__((destructor)) static void keepgraph_finish() {
     keepgraph::session::finish();

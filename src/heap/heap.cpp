@@ -60,6 +60,7 @@ struct Pools {
 
 // The pools are made anew in a forked child, where the old ones may be locked and half changed for ever.
 std::uint32_t generation = 0;
+bool closed = false;  // there was no memory to make them: nothing is given out any more
 alignas(Pools) std::byte place[sizeof(Pools)];
 
 // Never destroyed: other static destructors, and threads that outlive main, still release what they hold.
@@ -89,7 +90,7 @@ std::size_t whole_bytes(std::size_t bytes, std::size_t alignment) {
 void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
     try {
         alignment = std::max(alignment, usual_alignment);
-        if (bytes > std::numeric_limits<std::size_t>::max() / 2 || alignment > biggest_alignment)
+        if (closed || bytes > std::numeric_limits<std::size_t>::max() / 2 || alignment > biggest_alignment)
             return nullptr;
         Pools& all = pools();
         const std::lock_guard lock(all.mutex);
@@ -117,7 +118,11 @@ void release(void* pointer) noexcept {
 
 void abandon_in_child() noexcept {
     ++generation;
-    new (place) Pools;
+    try {
+        new (place) Pools;
+    } catch (...) {
+        closed = true;
+    }
 }
 
 }  // namespace keepgraph::heap

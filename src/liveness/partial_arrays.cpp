@@ -17,7 +17,7 @@ std::vector<std::string>& added() {
 
 }  // namespace
 
-bool passes_partial_arrays(const std::string& mangled) noexcept {
+bool passes_partial_arrays(const std::string& mangled) {
     for (const char* part : known)
         if (mangled.find(part) != std::string::npos)
             return true;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "log/log.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/sink.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -51,7 +54,50 @@ bool wait_for_room(long deadline) noexcept {
     }
 }
 
+struct RememberedStderr {
+    bool asked = false;
+    bool open = false;
+    struct stat file {};
+};
+RememberedStderr remembered;  // written before other threads run
+
+bool same_file(const struct stat& a, const struct stat& b) noexcept {
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino && (a.st_mode & S_IFMT) == (b.st_mode & S_IFMT) &&
+           a.st_rdev == b.st_rdev;
+}
+
+/// Whether descriptor 2 is stderr. A program that closes it gets its number for the next file or socket that it opens,
+/// and lines of ours would be in its data. So another file than at the start is taken for stderr only when it was put
+/// there on purpose, which two things show: it is opened to write and append and nothing else (a log, as by
+/// freopen(..., "a", stderr)), or it is what descriptor 1 is, opened in the same way (as daemons do). A descriptor that
+/// is closed on exec is nobody's stderr, and where there was none at the start none comes.
+///
+/// Rejected: every pipe and terminal too. A program may have closed 1 and 2 and speak some protocol over them; a lost
+/// line is in the recording, damaged data is nowhere else. Also rejected: a duplicate of 2 under another number, which
+/// would keep a reader waiting for the end of a pipe that the program has closed.
+bool is_stderr() noexcept {
+    struct stat now {};
+    if (!remembered.asked)
+        return true;
+    if (!remembered.open || ::fstat(STDERR_FILENO, &now) != 0)
+        return false;
+    if (same_file(now, remembered.file))
+        return true;
+    const int how = ::fcntl(STDERR_FILENO, F_GETFL);
+    const int on_exec = ::fcntl(STDERR_FILENO, F_GETFD);
+    if (how < 0 || on_exec != 0 || (how & O_ACCMODE) == O_RDONLY)
+        return false;
+    if (S_ISREG(now.st_mode) && (how & O_ACCMODE) == O_WRONLY && (how & O_APPEND) != 0)
+        return true;
+    struct stat out {};
+    return ::fstat(STDOUT_FILENO, &out) == 0 && same_file(now, out) && ::fcntl(STDOUT_FILENO, F_GETFL) == how;
+}
+
 void write_out(const char* text, std::size_t size) noexcept {
+    if (!is_stderr()) {
+        lost_lines.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
     HeldSignals held(HeldSignals::Which::writes);
     long deadline = 0;
     std::size_t done = 0;
@@ -80,23 +126,51 @@ void write_out(const char* text, std::size_t size) noexcept {
     reader_stuck.store(false, std::memory_order_relaxed);
 }
 
+/// Hands the lines to `put`, character by character.
+template <class Put>
+void compose(std::string_view text, Put put) {
+    constexpr std::string_view prefix = "keepgraph: ";
+    if (cut_line.exchange(false, std::memory_order_relaxed))
+        put('\n');
+    std::for_each(prefix.begin(), prefix.end(), put);
+    for (const char c : text) {
+        const auto code = static_cast<unsigned char>(c);
+        put(c != '\n' && (code < 0x20 || code == 0x7f) ? '?' : c);
+        if (c == '\n')
+            std::for_each(prefix.begin(), prefix.end(), put);
+    }
+    put('\n');
+}
+
+/// Without memory for the whole text it goes out in pieces, between which another thread's lines may come: a finding is
+/// not lost by it.
+void write_in_pieces(std::string_view text) noexcept {
+    char piece[512];
+    std::size_t size = 0;
+    compose(text, [&](char c) {
+        piece[size++] = c;
+        if (size == sizeof piece) {
+            write_out(piece, size);
+            size = 0;
+        }
+    });
+    if (size > 0)
+        write_out(piece, size);
+}
+
 /// No lock: a line is one write(2), and a thread that waits for a slow stderr must not stop the others. Derived from
 /// sink and not from base_sink<null_mutex>, which brings spdlog's pattern formatter and with it the local time.
 class Stderr final : public spdlog::sinks::sink {
   public:
     void log(const spdlog::details::log_msg& message) override {
-        constexpr std::string_view prefix = "keepgraph: ";
+        const std::string_view text(message.payload.data(), message.payload.size());
         spdlog::memory_buf_t out;
-        if (cut_line.exchange(false, std::memory_order_relaxed))
-            out.push_back('\n');
-        out.append(prefix.data(), prefix.data() + prefix.size());
-        for (const char c : message.payload) {
-            const auto code = static_cast<unsigned char>(c);
-            out.push_back(c != '\n' && (code < 0x20 || code == 0x7f) ? '?' : c);
-            if (c == '\n')
-                out.append(prefix.data(), prefix.data() + prefix.size());
+        try {
+            compose(text, [&](char c) { out.push_back(c); });
+        } catch (...) {
+            write_in_pieces(text);
+            return;
         }
-        out.push_back('\n');
         write_out(out.data(), out.size());
     }
     void flush() override {}
@@ -142,12 +216,21 @@ void say(Level level, std::string_view text) noexcept {
     const trace::QuietScope quiet;
     try {
         logger().log(level, spdlog::string_view_t(text.data(), text.size()));
-    } catch (...) {  // no memory for the line: it is lost, the program is not
-        lost_lines.fetch_add(1, std::memory_order_relaxed);
+    } catch (...) {  // no memory for the logger, which knows the level
+        if (level == always)
+            write_in_pieces(text);
+        else
+            lost_lines.fetch_add(1, std::memory_order_relaxed);
     }
 }
 
 }  // namespace
+
+void remember_stderr() noexcept {
+    const trace::QuietScope quiet;
+    remembered.open = ::fstat(STDERR_FILENO, &remembered.file) == 0;
+    remembered.asked = true;
+}
 
 void set_level(config::LogLevel level) noexcept {
     const trace::QuietScope quiet;

@@ -12,6 +12,10 @@
 
 namespace keepgraph::log {
 
+/// What descriptor 2 is now is stderr: to be called before the program's own code runs. From then on lines are kept
+/// back while the number belongs to something else (log.cpp says to what). Never called: whatever 2 is, is stderr.
+void remember_stderr() noexcept;
+
 /// From which level on debug() to error() print. `warn` until it is called. Does not concern line().
 void set_level(config::LogLevel level) noexcept;
 bool enabled(config::LogLevel level) noexcept;

@@ -66,10 +66,6 @@ const char* help_for(int error) noexcept {
     }
 }
 
-std::string dump(const Json& json, int indent = -1) {
-    return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
 }  // namespace
 
 Writer::Writer(OwnFolder folder, std::uint64_t max_bytes, Clock::time_point session_start)
@@ -107,7 +103,7 @@ int Writer::make_files(const Json& manifest) noexcept {
     if (error == 0) {
         try {
             HeldSignals held(HeldSignals::Which::all);
-            error = write_whole(folder, "manifest.json", dump(manifest, 1) + "\n", held);
+            error = write_whole(folder, "manifest.json", manifest.dump(1) + "\n", held);
             if (error == 0)
                 events_ = OwnFile(folder.fd(), events_name, events_flags | O_CREAT | O_EXCL, 0666, error);
         } catch (...) {
@@ -130,11 +126,11 @@ Writer::Line Writer::to_line(Event&& event) {
     Json object = event.body.is_object() ? std::move(event.body) : Json::object();
     for (const char* key : {"type", "t", "thread"})
         object.erase(key);
-    std::string rest = dump(object);
+    std::string rest = object.dump();
     rest.front() = object.empty() ? ' ' : ',';
     if (object.empty())
         rest.erase(0, 1);
-    return {is_exempt(event.type), "{\"type\":" + dump(Json(event.type)) + ",\"t\":",
+    return {is_exempt(event.type), "{\"type\":" + Json(event.type).dump() + ",\"t\":",
             ",\"thread\":" + std::to_string(trace::thread_id()) + rest + "\n"};
 }
 

@@ -9,17 +9,15 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "report/json.h"
 #include "report/own_file.h"
 #include "report/own_folder.h"
 
 namespace keepgraph::report {
-
-using Json = nlohmann::ordered_json;
 
 /// Writes the recording of this process (README.md). Any thread; errno, cancellation, the signal mask, umask and
 /// working folder stay as they are; nothing is thrown. What cannot be written is counted, said once on stderr, and the

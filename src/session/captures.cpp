@@ -37,7 +37,7 @@ void capture_began(const char* call, CUstream stream, CUstreamCaptureMode mode) 
         auto capture = std::make_shared<Capture>();
         capture->mode = mode;
         capture->began = here(session, call);
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         capture->number = ++session.captures_begun;
         session.captures.insert_or_assign(key_of(stream), std::move(capture));
     });
@@ -47,13 +47,22 @@ void capture_ended(const char* call, CUstream stream, CUresult result, CUgraph g
     guarded("capture", [&](Session& session) {
         const bool recorded = session.recording.wanted();
         const Event end = recorded ? here(session, call) : Event{};
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         const auto found = session.captures.find(key_of(stream));
         // A stream that never captured fails to end; nothing is known of it, and nothing is lost.
         if (found == session.captures.end())
             return;
         const CapturePtr capture = found->second;
         session.captures.erase(found);
+        unsigned template_number = 0;
+        if (result == CUDA_SUCCESS && graph != nullptr) {
+            Template& made = session.templates[graph];
+            made = Template{};
+            made.number = template_number = ++session.templates_seen;
+            made.capture = capture;
+        }
+        if (!recorded)
+            return;
         report::Json keys{{"capture", capture->number},
                           {"result", driver::result_name(result)},
                           {"mode", mode_name(capture->mode)},
@@ -66,21 +75,15 @@ void capture_ended(const char* call, CUstream stream, CUresult result, CUgraph g
             keys["begin_stack"] = capture->began.stack;
         if (end.stack != 0)
             keys["end_stack"] = end.stack;
-        if (result == CUDA_SUCCESS && graph != nullptr) {
-            Template& made = session.templates[graph];
-            made = Template{};
-            made.number = ++session.templates_seen;
-            made.capture = capture;
-            keys["template"] = made.number;
-        }
-        if (recorded)
-            session.recording.event("capture", std::move(keys));
+        if (template_number != 0)
+            keys["template"] = template_number;
+        session.recording.event("capture", std::move(keys));
     });
 }
 
 void stream_destroyed(CUstream stream) noexcept {
     guarded("stream", [&](Session& session) {
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         session.captures.erase(key_of(stream));
     });
 }
@@ -90,7 +93,7 @@ void template_changing(CUgraph graph) noexcept {
         return;
     guarded("template", [&](Session& session) {
         const driver::RelaxedCapture relaxed;
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         read_missing_edges(session, graph);
     });
 }
@@ -100,7 +103,7 @@ void template_changing(CUgraphNode node) noexcept {
         return;
     guarded("template", [&](Session& session) {
         const driver::RelaxedCapture relaxed;
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         std::uint32_t index = 0;
         for (auto& [graph, known] : session.templates)
             for (Exec* const exec : known.without_edges)
@@ -114,7 +117,7 @@ void template_changing(CUgraphNode node) noexcept {
 void* template_destroying(CUgraph graph) noexcept {
     void* leaving = nullptr;
     guarded("template", [&](Session& session) {
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         if (auto node = session.templates.extract(graph); !node.empty())
             leaving = new TemplateNode(std::move(node));
     });
@@ -126,14 +129,15 @@ void template_destroyed(void* leaving, bool succeeded) noexcept {
         return;
     guarded("template", [&](Session& session) {
         const std::unique_ptr<TemplateNode> node(static_cast<TemplateNode*>(leaving));
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         if (!succeeded) {
             session.templates.insert(std::move(*node));
             return;
         }
         const Template& gone = node->mapped();
         execs_without_edges.fetch_sub(gone.without_edges.size(), std::memory_order_relaxed);
-        session.recording.event("destroy", {{"what", "template"}, {"template", gone.number}});
+        if (session.recording.wanted())
+            session.recording.event("destroy", {{"what", "template"}, {"template", gone.number}});
     });
 }
 

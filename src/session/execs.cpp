@@ -198,7 +198,7 @@ void instantiated(const char* call, CUgraphExec handle, CUgraph graph) noexcept 
         if (session.settings.keep == config::Keep::off)
             exec.snapshot.drop_data();
 
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         // The driver gives a handle out again only when its exec is gone, whatever way it went.
         if (const auto old = session.execs.find(handle); old != session.execs.end())
             retire(session, *old->second);
@@ -248,7 +248,7 @@ void updated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
         liveness::Scan scan;
         if (session.settings.check_inputs)
             scan = liveness::scan(snapshot, session.ever, known_dead(session));
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         const auto found = session.execs.find(handle);
         if (found == session.execs.end())
             return;
@@ -306,7 +306,7 @@ void retire(Session& session, Exec& exec) {
 void* destroying(CUgraphExec handle) noexcept {
     void* leaving = nullptr;
     guarded("destroy", [&](Session& session) {
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         const auto found = session.execs.find(handle);
         if (found == session.execs.end())
             return;
@@ -322,7 +322,7 @@ void destroyed(void* leaving, bool succeeded) noexcept {
         return;
     guarded("destroy", [&](Session& session) {
         std::unique_ptr<Exec> exec(static_cast<Exec*>(leaving));
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         if (succeeded) {
             retire(session, *exec);
             return;

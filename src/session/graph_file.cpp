@@ -188,7 +188,7 @@ void write_graph_file(Session& session, Exec& exec) {
     json["findings"] = exec.findings;
     if (exec.findings_seen > exec.findings.size())
         json["findings_left_out"] = exec.findings_seen - exec.findings.size();
-    const std::string text = json.dump(1, ' ', false, report::Json::error_handler_t::replace);
+    const std::string text = json.dump(1);
     if (session.recording.file("graph-" + std::to_string(exec.number) + ".json", text + "\n")) {
         exec.has_file = true;
         exec.replays_in_file = replays;

@@ -202,7 +202,7 @@ bool examine_launch(const char* call, CUgraphExec handle, LaunchRecord*& record)
     bool abort = false;
     guarded("launch", [&](Session& session) {
         {
-            const std::lock_guard lock(session.mutex);
+            const Locked lock(session);
             if (const auto found = session.execs.find(handle); found != session.execs.end())
                 record = found->second->launches;
         }
@@ -211,7 +211,7 @@ bool examine_launch(const char* call, CUgraphExec handle, LaunchRecord*& record)
         const Event launch = here(session, call);
         Verdict verdict;
         {
-            const std::lock_guard lock(session.mutex);
+            const Locked lock(session);
             const auto found = session.execs.find(handle);
             if (found == session.execs.end())
                 return;

@@ -3,7 +3,7 @@
 // When the session begins and ends, and what all of its files use.
 #include <pthread.h>
 
-#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 
 #include "config/settings.h"
@@ -34,12 +34,13 @@ namespace {
 
 std::atomic<Session*> the_session{nullptr};
 
-void lost(const char* what) noexcept {
+// Threads that are inside go on with the session until they ask for its lock; it is never freed.
+void switch_off(const char* what) noexcept {
     static std::atomic<bool> said{false};
-    try {
-        log::once(said, std::string("out of memory in ") + what + ": some graphs are not checked");
-    } catch (...) {  // not even that
-    }
+    the_session.store(nullptr, std::memory_order_release);
+    char text[100];
+    std::snprintf(text, sizeof text, "out of memory in %s: nothing is checked from here on", what);
+    log::once(said, text);
 }
 
 void in_child() noexcept {
@@ -70,12 +71,12 @@ void guarded_call(const char* what, void (*work)(Session&, void*), void* context
             try {
                 run.work(*run.session, run.context);
             } catch (...) {
-                lost(run.what);
+                switch_off(run.what);
             }
         },
         &call);
     if (!ran)
-        lost(what);
+        switch_off(what);
 }
 
 Event here(Session& session, const char* call) {
@@ -126,17 +127,22 @@ void begin() noexcept {
         record_all_allocations.store(session->settings.stacks == config::Stacks::all, std::memory_order_relaxed);
         liveness::add_partial_arrays(session->settings.partial_arrays);
         // A forked child inherits locks in any state and a context it cannot use: it is not observed.
-        pthread_atfork(nullptr, nullptr, in_child);
+        if (pthread_atfork(nullptr, nullptr, in_child) != 0)
+            throw std::bad_alloc();
         (void)::at_quick_exit([] { finish(); });  // quick_exit runs no library destructor
         if (session->settings.coverage)
             session->recording.open();
         the_session.store(session.release(), std::memory_order_release);
     } catch (...) {
-        lost("start");
+        switch_off("start");
     }
 }
 
 }  // namespace
+
+void loaded() noexcept {
+    log::remember_stderr();
+}
 
 void start() noexcept {
     // Threads that initialise CUDA at the same time wait: none may launch a graph before the session counts.
@@ -150,7 +156,7 @@ void code_unloaded() noexcept {
 
 void finish() noexcept {
     guarded("summary", [](Session& session) {
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         if (session.finished)
             return;
         session.finished = true;
@@ -171,12 +177,16 @@ void finish() noexcept {
         std::string why;
         if (session.opaque > 0)
             why = "nodes whose memory cannot be read";
-        report::Json keys{
-            {"graphs", session.graphs}, {"replays", replays}, {"inputs", session.inputs}, {"opaque", session.opaque}};
-        if (!why.empty())
-            keys["opaque_reason"] = why;
-        keys["findings"] = session.findings;
-        session.recording.event("summary", std::move(keys));
+        if (session.recording.wanted()) {
+            report::Json keys{{"graphs", session.graphs},
+                              {"replays", replays},
+                              {"inputs", session.inputs},
+                              {"opaque", session.opaque}};
+            if (!why.empty())
+                keys["opaque_reason"] = why;
+            keys["findings"] = session.findings;
+            session.recording.event("summary", std::move(keys));
+        }
         const std::string folder = session.recording.folder();
         if (!session.settings.quiet)
             log::line(count(session.graphs, "graph") + ", " + count(replays, "replay") + "; " +

@@ -45,6 +45,8 @@ void die(Session& session, const TrackedPtr& tracked, const Event& death) {
     dead_addresses.store(session.dead.size(), std::memory_order_release);
     for (Exec* const exec : tracked->execs)
         exec->launches->attention.store(true, std::memory_order_release);
+    if (!session.recording.wanted())
+        return;
     report::Json keys{{"allocation", to_json(*tracked)}};
     keys.update(who(death));
     session.recording.event("death", std::move(keys));
@@ -58,7 +60,7 @@ void* referenced(const char* call, std::uintptr_t base, std::size_t size) noexce
     guarded("free", [&](Session& session) {
         std::vector<TrackedPtr> all;
         {
-            const std::lock_guard lock(session.mutex);
+            const Locked lock(session);
             for (auto at = session.alive.lower_bound(base); at != session.alive.end() && at->first - base < size; ++at)
                 all.push_back(at->second);
         }
@@ -73,7 +75,7 @@ void* referenced(const char* call, std::uintptr_t base, std::size_t size) noexce
 std::vector<memory::Allocation> known_dead(Session& session) {
     if (dead_addresses.load(std::memory_order_acquire) == 0)
         return {};
-    const std::lock_guard lock(session.mutex);
+    const Locked lock(session);
     return known_dead_locked(session);
 }
 
@@ -162,7 +164,7 @@ void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* 
     }
     guarded("free", [&](Session& session) {
         const driver::RelaxedCapture relaxed;
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         for (const auto& tracked : dying->all)
             if (!tracked->dead && memory::buffer_id(tracked->allocation.base) != tracked->allocation.id)
                 die(session, tracked, dying->event);
@@ -195,7 +197,7 @@ void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
                 covered.push_back(at->second);
         };
         {
-            const std::lock_guard lock(session.mutex);
+            const Locked lock(session);
             look();
         }
         if (covered.empty() && !all)
@@ -205,7 +207,7 @@ void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
         memory::Allocation younger;
         if (!memory::identify(base, younger))
             return;
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         if (all)
             session.allocations.insert_or_assign(base, Session::Birth{younger.id, event});
         if (covered.empty())
@@ -218,6 +220,8 @@ void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
             tracked->younger_birth = event;
             forget_dead(session, tracked);
         }
+        if (!session.recording.wanted())
+            return;
         report::Json keys{{"allocation", to_json(younger)}};
         keys.update(who(event));
         session.recording.event("birth", std::move(keys));

@@ -87,7 +87,7 @@ void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change 
                  bool new_parameters = true) noexcept {
     guarded("node change", [&](Session& session) {
         const driver::RelaxedCapture relaxed;
-        const std::lock_guard lock(session.mutex);
+        const Locked lock(session);
         const std::uint64_t frees_before = frees.load();
         const auto found = session.execs.find(handle);
         std::uint32_t index = 0;

@@ -187,7 +187,7 @@ bool Recording::file(const std::string& name, const std::string& text) noexcept 
     return writer_ != nullptr && writer_->file(name, text);
 }
 
-std::string Recording::folder() const noexcept {
+std::string Recording::folder() const {
     const std::lock_guard lock(mutex_);
     return writer_ != nullptr ? writer_->folder() : std::string();
 }

@@ -40,7 +40,7 @@ class Recording {
     bool file(const std::string& name, const std::string& text) noexcept;
 
     /// "" until the folder is made.
-    std::string folder() const noexcept;
+    std::string folder() const;
 
   private:
     static constexpr std::size_t most_pending = 10000;  // a program that captures for ever and instantiates nothing

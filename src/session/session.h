@@ -12,6 +12,8 @@
 /// once. What a function before the real call gives out as void* goes to its partner after it, null or not.
 namespace keepgraph::session {
 
+/// The library was loaded, nothing of the program has run: one fstat, to know what its stderr is.
+void loaded() noexcept;
 /// Reads the settings and starts; later calls do nothing. Called when the process initialises CUDA, never before.
 void start() noexcept;
 

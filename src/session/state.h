@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -103,7 +104,8 @@ struct Session {
     memory::Ranges ever;
     Recording recording;
 
-    std::mutex mutex;
+    std::mutex mutex;     ///< taken by Locked only
+    bool broken = false;  ///< something was thrown while it was held
     std::map<CaptureKey, CapturePtr> captures;
     std::unordered_map<CUgraph, Template> templates;
     std::unordered_map<CUgraphExec, std::unique_ptr<Exec>> execs;
@@ -130,6 +132,32 @@ struct Session {
     bool finished = false;
 };
 
+/// Holds Session::mutex. What is thrown meanwhile, by want of memory, leaves maps, counts and pointers at odds with
+/// each other: whoever gets the lock next is turned away by an exception, until the session is switched off.
+///
+/// Rejected: a roll-back in each function, which nobody would ever see at work; and memory put by for bad times, of
+/// which no amount is enough for a graph of any size.
+class Locked {
+  public:
+    explicit Locked(Session& session) : lock_(session.mutex), session_(session), thrown_(std::uncaught_exceptions()) {
+        if (session.broken)
+            throw Broken();
+    }
+    ~Locked() {
+        if (std::uncaught_exceptions() > thrown_)
+            session_.broken = true;
+    }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+
+  private:
+    struct Broken : std::exception {};
+
+    const std::lock_guard<std::mutex> lock_;
+    Session& session_;
+    const int thrown_;
+};
+
 /// Launches of handles that no exec is known of.
 extern std::atomic<std::uint64_t> unknown_launches;
 /// Frees so far, to see whether one happened during a scan.
@@ -140,11 +168,11 @@ extern std::atomic<std::size_t> dead_addresses;
 /// STACKS=all
 extern std::atomic<bool> record_all_allocations;
 
-/// The session, null before start(), in a forked child, and when everything is switched off.
+/// The session, null before start(), in a forked child, and when everything is switched off, or had to be.
 Session* current() noexcept;
 
-/// Runs `work(session)` with room on the stack; whatever it throws is said once and left: book-keeping must not cost
-/// the program anything but memory. errno stays.
+/// Runs `work(session)` with room on the stack. When it throws, there was no memory: that is said, and the session is
+/// switched off for good, since a session with holes would call freed memory sound. errno stays.
 void guarded_call(const char* what, void (*work)(Session&, void*), void* context) noexcept;
 template <class Work>
 void guarded(const char* what, Work work) noexcept {

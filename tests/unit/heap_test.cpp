@@ -148,6 +148,20 @@ TEST(Heap, AForkedChildGoesOnWithNewPools) {
     release(before);
 }
 
+TEST(Heap, AForkedChildWithoutMemoryForPoolsGoesOnWithNone) {
+    void* const before = allocate(100, 16);
+    EXPECT_EXIT(
+        {
+            rlimit none{};
+            setrlimit(RLIMIT_AS, &none);
+            abandon_in_child();
+            release(before);
+            _exit(allocate(100, 16) == nullptr ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), "");
+    release(before);
+}
+
 TEST(Heap, NullIsReleased) {
     release(nullptr);
     EXPECT_NE(allocate(0, 1), nullptr);

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <cerrno>
 #include <fstream>
@@ -22,6 +24,7 @@ namespace keepgraph::log {
 namespace {
 
 using unit_tests::CapturedStderr;
+using unit_tests::content;
 using unit_tests::NoMemory;
 using unit_tests::signal_state;
 using unit_tests::SoftLimit;
@@ -284,18 +287,93 @@ TEST_F(LogTest, PendingCancellationActsAfterTheLine) {
     EXPECT_EQ(captured.text(), "keepgraph: last words\n");
 }
 
-TEST_F(LogTest, NoMemoryCostsTheLineOnly) {
+TEST_F(LogTest, NoMemoryCostsNoLine) {
     const CapturedStderr captured;
-    line("the logger is made");
     const auto before = lost();
     const std::string large(100000, 'x');
     {
         const NoMemory none;
         line(large);
+        line("two\nlines");
     }
-    EXPECT_EQ(lost(), before + 1);
-    line("after");
-    EXPECT_EQ(captured.text(), "keepgraph: the logger is made\nkeepgraph: after\n");
+    EXPECT_EQ(lost(), before);
+    EXPECT_EQ(captured.text(), "keepgraph: " + large + "\nkeepgraph: two\nkeepgraph: lines\n");
+}
+
+TEST_F(LogTest, NoMemoryForTheLoggerCostsNoLine) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process that has no logger yet
+    EXPECT_EXIT(
+        {
+            const NoMemory none;
+            line("out of memory");
+            warn("the level is not known");
+            _exit(static_cast<int>(lost()));
+        },
+        testing::ExitedWithCode(1), "keepgraph: out of memory\n$");
+}
+
+// What descriptor 2 is at the start is remembered once per process: each case has its own.
+int lines_lost_after_remembering(int at_the_start, int later) {
+    const StderrAs start(at_the_start);
+    remember_stderr();
+    const StderrAs moved(later);
+    const auto before = lost();
+    line("here");
+    return static_cast<int>(lost() - before);
+}
+
+TEST_F(LogTest, OnlyAStderrGetsLines) {
+    const unit_tests::Scratch scratch;
+    const auto open_file = [&](const char* name, int flags) {
+        return ::open((scratch / name).c_str(), flags | O_CREAT, 0600);
+    };
+    const auto expect = [&](int at_the_start, int later, int lines) {
+        const pid_t child = ::fork();
+        if (child == 0)
+            ::_exit(lines_lost_after_remembering(at_the_start, later));
+        int status = -1;
+        ::waitpid(child, &status, 0);
+        EXPECT_EQ(WEXITSTATUS(status), lines);
+        EXPECT_TRUE(WIFEXITED(status));
+    };
+    const int start = open_file("start", O_WRONLY);
+    const int data = open_file("data", O_RDWR);
+    const int written = open_file("written", O_WRONLY);
+    const int both_ways = open_file("both ways", O_RDWR | O_APPEND);
+    const int log = open_file("log", O_WRONLY | O_APPEND);
+    int sockets[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    Pipe pipe(0);
+    expect(start, start, 0);
+    EXPECT_EQ(content(scratch / "start"), "keepgraph: here\n");
+    expect(start, log, 0);
+    EXPECT_EQ(content(scratch / "log"), "keepgraph: here\n");
+    for (const int other : {data, written, both_ways, sockets[0], pipe.ends[1], pipe.ends[0], -1}) {
+        SCOPED_TRACE(other);
+        expect(start, other, 1);
+        expect(-1, other, 1);
+    }
+    expect(-1, log, 1);
+    for (const char* name : {"data", "written", "both ways"})
+        EXPECT_EQ(content(scratch / name), "") << name;
+    EXPECT_EQ(pipe.drain(), "");
+    EXPECT_EQ(content(scratch / "log"), "keepgraph: here\n");
+    // Of two pipes and sockets of one kind each is another file.
+    Pipe second(0);
+    expect(pipe.ends[1], second.ends[1], 1);
+    expect(sockets[0], sockets[1], 1);
+    // What stdout is, too.
+    const int kept = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 100);
+    ::dup2(written, STDOUT_FILENO);
+    expect(start, written, 0);
+    expect(start, data, 1);
+    const int again = open_file("written", O_RDWR);
+    expect(start, again, 1);
+    ::dup2(kept, STDOUT_FILENO);
+    ::close(kept);
+    EXPECT_EQ(content(scratch / "written"), "keepgraph: here\n");
+    for (const int fd : {start, data, written, both_ways, log, sockets[0], sockets[1], again})
+        ::close(fd);
 }
 
 TEST_F(LogTest, AllHeldLeavesFaultsAndSandboxesAlone) {

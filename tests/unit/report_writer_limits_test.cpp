@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "report/writer.h"
@@ -21,6 +22,8 @@ using unit_tests::Scratch;
 using unit_tests::signal_state;
 using unit_tests::SoftLimit;
 
+using Parsed = nlohmann::ordered_json;  // what was written must be JSON to others too
+
 constexpr std::uint64_t plenty = 64 << 20;
 
 bool has(const std::string& text, const std::string& part) {
@@ -37,7 +40,7 @@ struct ReportWriterLimits : testing::Test {
         std::vector<std::string> texts;
         std::istringstream in(content(events));
         for (std::string line; std::getline(in, line);)
-            if (const auto event = Json::parse(line); event["type"] == type)
+            if (const auto event = Parsed::parse(line); event["type"] == type)
                 texts.push_back(event.value("text", ""));
         return texts;
     }

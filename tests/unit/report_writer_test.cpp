@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
@@ -29,6 +30,8 @@ using unit_tests::put;
 using unit_tests::Scratch;
 using unit_tests::signal_state;
 
+using Parsed = nlohmann::ordered_json;  // what was written must be JSON to others too
+
 constexpr std::uint64_t plenty = 64 << 20;
 
 struct ReportWriterTest : testing::Test {
@@ -37,13 +40,13 @@ struct ReportWriterTest : testing::Test {
         EXPECT_NE(writer, nullptr) << problem;
         return writer;
     }
-    std::vector<Json> lines() const {
+    std::vector<Parsed> lines() const {
         const std::string text = content(events);
         EXPECT_TRUE(text.empty() || text.back() == '\n') << "the last line is cut";
-        std::vector<Json> all;
+        std::vector<Parsed> all;
         std::istringstream in(text);
         for (std::string line; std::getline(in, line);)
-            all.push_back(Json::parse(line));
+            all.push_back(Parsed::parse(line));
         return all;
     }
     Scratch scratch;
@@ -57,7 +60,7 @@ TEST_F(ReportWriterTest, FolderIsMadeWithParentsManifestAndTheUmaskOfTheProgram)
     EXPECT_EQ(::umask(before), 027u) << "the umask was changed";
     ASSERT_NE(writer, nullptr) << problem;
     EXPECT_EQ(writer->folder(), scratch / "a/b/run");
-    EXPECT_EQ(Json::parse(content(scratch / "a/b/run/manifest.json")), (Json{{"schema", 1}, {"pid", 7}}));
+    EXPECT_EQ(Parsed::parse(content(scratch / "a/b/run/manifest.json")), (Parsed{{"schema", 1}, {"pid", 7}}));
     EXPECT_TRUE(fs::exists(scratch / "a/b/run/events.jsonl"));
     for (const char* folder : {"a", "a/b", "a/b/run"})
         EXPECT_EQ(fs::status(scratch / folder).permissions(), fs::perms(0750)) << folder;

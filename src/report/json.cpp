@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace keepgraph::report {
+namespace {
+
+// How many bytes from `at` are one code point in UTF-8, 0: they are none. (Unicode, table 3-7.)
+std::size_t code_point_length(std::string_view text, std::size_t at) noexcept {
+    const auto byte = [&](std::size_t i) {
+        return static_cast<unsigned char>(at + i < text.size() ? text[at + i] : 0);
+    };
+    const unsigned char first = byte(0);
+    if (first < 0x80)
+        return 1;
+    if (first < 0xc2 || first > 0xf4)
+        return 0;
+    const std::size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    const unsigned lowest = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;   // no longer than it must be
+    const unsigned highest = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;  // no surrogate, not past U+10FFFF
+    if (byte(1) < lowest || byte(1) > highest)
+        return 0;
+    for (std::size_t i = 2; i < length; ++i)
+        if (byte(i) < 0x80 || byte(i) > 0xbf)
+            return 0;
+    return length;
+}
+
+void write_string(std::string& out, std::string_view text) {
+    out += '"';
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = code_point_length(text, at);
+        const char c = text[at];
+        if (length == 0) {
+            out += "\xef\xbf\xbd";
+        } else if (c == '"' || c == '\\') {
+            out += '\\';
+            out += c;
+        } else if (c == '\n') {
+            out += "\\n";
+        } else if (c == '\t') {
+            out += "\\t";
+        } else if (static_cast<unsigned char>(c) < 0x20) {
+            char escape[8];
+            std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
+            out += escape;
+        } else {
+            out.append(text.substr(at, length));
+        }
+        at += std::max<std::size_t>(length, 1);
+    }
+    out += '"';
+}
+
+// Numbers that are no integers are times: microseconds are enough. No %f, which prints the decimal point of the host's
+// locale.
+void write_seconds(std::string& out, double seconds) {
+    if (!std::isfinite(seconds) || std::fabs(seconds) > 1e12) {
+        out += "null";
+        return;
+    }
+    const auto micros = static_cast<long long>(seconds * 1e6 + (seconds < 0 ? -0.5 : 0.5));
+    char text[40];
+    std::snprintf(text, sizeof text, "%s%lld.%06lld", micros < 0 ? "-" : "", std::abs(micros) / 1000000,
+                  std::abs(micros) % 1000000);
+    out += text;
+}
+
+void new_line(std::string& out, int indent, int level) {
+    if (indent < 0)
+        return;
+    out += '\n';
+    out.append(static_cast<std::size_t>(indent) * static_cast<std::size_t>(level), ' ');
+}
+
+}  // namespace
+
+// The copy is made first. libstdc++ 12's variant, when it copies by itself and an alternative throws, destroys the
+// alternative that was never made: it takes strings and vectors for types that cannot leave a variant without a value.
+Json::Json(const Json& from) {
+    std::visit(
+        [&](const auto& value) {
+            auto copy = value;
+            value_ = std::move(copy);
+        },
+        from.value_);
+}
+Json::Json(Json&&) noexcept = default;
+Json& Json::operator=(const Json& from) {
+    return *this = Json(from);
+}
+Json& Json::operator=(Json&&) noexcept = default;
+Json::~Json() = default;
+
+Json::Json(std::initializer_list<Json> values) {
+    const auto pair_of = [](const Json& value) {
+        const auto* const pair = std::get_if<Array>(&value.value_);
+        return pair != nullptr && pair->size() == 2 && std::holds_alternative<std::string>((*pair)[0].value_) ? pair
+                                                                                                              : nullptr;
+    };
+    if (!std::all_of(values.begin(), values.end(), pair_of)) {
+        value_.emplace<Array>(values);
+        return;
+    }
+    Object& object = value_.emplace<Object>();
+    object.reserve(values.size());
+    for (const Json& value : values) {
+        const Array& pair = *pair_of(value);
+        object.push_back({std::get<std::string>(pair[0].value_), pair[1]});
+    }
+}
+
+Json Json::array() {
+    return Json(Array{});
+}
+
+Json Json::object() {
+    Json json;
+    json.value_.emplace<Object>();
+    return json;
+}
+
+bool Json::empty() const noexcept {
+    if (const auto* const array = std::get_if<Array>(&value_))
+        return array->empty();
+    const auto* const object = std::get_if<Object>(&value_);
+    return object == nullptr || object->empty();
+}
+
+Json& Json::operator[](std::string_view key) {
+    if (!is_object())
+        value_.emplace<Object>();
+    Object& object = std::get<Object>(value_);
+    for (Member& member : object)
+        if (member.key == key)
+            return member.value;
+    return object.emplace_back(Member{std::string(key), {}}).value;
+}
+
+void Json::erase(std::string_view key) {
+    if (auto* const object = std::get_if<Object>(&value_))
+        std::erase_if(*object, [&](const Member& member) { return member.key == key; });
+}
+
+void Json::update(const Json& other) {
+    if (const auto* const object = std::get_if<Object>(&other.value_))
+        for (const Member& member : *object)
+            (*this)[member.key] = member.value;
+}
+
+void Json::push_back(Json value) {
+    if (!std::holds_alternative<Array>(value_))
+        value_.emplace<Array>();
+    std::get<Array>(value_).push_back(std::move(value));
+}
+
+std::string Json::dump(int indent) const {
+    std::string text;
+    write(text, indent, 0);
+    return text;
+}
+
+void Json::write(std::string& out, int indent, int level) const {
+    const auto list = [&](const auto& values, char open, char close, auto write_one) {
+        out += open;
+        bool first = true;
+        for (const auto& value : values) {
+            if (!std::exchange(first, false))
+                out += ',';
+            new_line(out, indent, level + 1);
+            write_one(value);
+        }
+        if (!first)
+            new_line(out, indent, level);
+        out += close;
+    };
+    if (const auto* const array = std::get_if<Array>(&value_))
+        list(*array, '[', ']', [&](const Json& value) { value.write(out, indent, level + 1); });
+    else if (const auto* const object = std::get_if<Object>(&value_))
+        list(*object, '{', '}', [&](const Member& member) {
+            write_string(out, member.key);
+            out += indent < 0 ? ":" : ": ";
+            member.value.write(out, indent, level + 1);
+        });
+    else if (const auto* const text = std::get_if<std::string>(&value_))
+        write_string(out, *text);
+    else if (const auto* const signed_number = std::get_if<std::int64_t>(&value_))
+        out += std::to_string(*signed_number);
+    else if (const auto* const number = std::get_if<std::uint64_t>(&value_))
+        out += std::to_string(*number);
+    else if (const auto* const seconds = std::get_if<double>(&value_))
+        write_seconds(out, *seconds);
+    else if (const auto* const truth = std::get_if<bool>(&value_))
+        out += *truth ? "true" : "false";
+    else
+        out += "null";
+}
+
+}  // namespace keepgraph::report
