@@ -4,9 +4,9 @@
 // the pointer that it gives selects the wrapper (no name or version table to keep up with CUDA).
 //
 // No lock of ours is held across a call of the loader: results are published pointer by pointer, and threads that race
-// compute the same values.
+// compute the same values. Only the program's own dlsym and dlvsym call the loader; a wrapper walks the loaded objects
+// (modules.h says why).
 #include <dlfcn.h>
-#include <link.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -14,6 +14,7 @@
 
 #include "driver/api.h"
 #include "exports.h"
+#include "modules.h"
 #include "rows.h"
 #include "session/session.h"
 #include "trace/elf_symbols.h"
@@ -39,37 +40,70 @@ constexpr const char* names[rows] = {
 };
 
 std::atomic<void*> found_functions[rows];
-std::atomic<void*> next_functions[rows];
-std::atomic<bool> bound{false};
+std::atomic<void*> next_functions[rows];  // of the start, so valid for ever; or `none`
+char none;
+
+/// The libcuda that found_functions are of. The first one wins: a second copy (another folder, another namespace) keeps
+/// its own pointers, and those stay untouched.
+std::atomic<const link_map*> bound_map{nullptr};
+std::atomic<std::uintptr_t> bound_begin{0};
+std::atomic<const void*> bound_section{nullptr};
+std::atomic<bool> permanent{false};  // it is of the start or pinned
 
 bool is_libcuda(const char* path) {
     const char* const slash = std::strrchr(path, '/');
     return std::strncmp(slash != nullptr ? slash + 1 : path, "libcuda.so", 10) == 0;
 }
 
-// Takes over the functions of the libcuda behind `handle`. The first one wins: a second copy (another folder, another
-// namespace) keeps its own pointers, and those stay untouched.
-void bind(void* handle) {
-    if (bound.load(std::memory_order_acquire))
-        return;
-    for (unsigned row = 0; row < rows; ++row)
-        found_functions[row].store(real_dlsym(handle, names[row]), std::memory_order_release);
-    driver::load([](void* context, const char* name) { return real_dlsym(context, name); }, handle);
-    bound.store(true, std::memory_order_release);
-    (void)dlerror();  // rows that this driver lacks must not show up in the program's next dlerror()
+/// Is there a bound libcuda, and still the one that it was? A program that only links to libcuda in a plugin may unload
+/// both. Not seen: another build of it at exactly the same place, before the next call.
+bool bound_is_there() {
+    if (permanent.load(std::memory_order_acquire))
+        return true;
+    const void* const section = bound_section.load(std::memory_order_acquire);
+    if (section == nullptr)
+        return false;
+    const Module now = module_of(section);
+    return now.map != nullptr && now.map == bound_map.load(std::memory_order_relaxed) &&
+           now.begin == bound_begin.load(std::memory_order_relaxed);
 }
 
-// `pointer` belongs to a libcuda: bind to that one. The handle stays open, so that cached pointers survive a dlclose.
-void bind_from(void* pointer) {
-    if (bound.load(std::memory_order_acquire))
+void bind(const Module& libcuda) {
+    if (bound_section.load(std::memory_order_acquire) != nullptr)
+        driver::unload();
+    for (unsigned row = 0; row < rows; ++row)
+        found_functions[row].store(trace::find_symbol_in(libcuda.map, names[row]), std::memory_order_release);
+    driver::load([](void* context,
+                    const char* name) { return trace::find_symbol_in(static_cast<const link_map*>(context), name); },
+                 const_cast<link_map*>(libcuda.map));
+    bound_map.store(libcuda.map, std::memory_order_relaxed);
+    bound_begin.store(libcuda.begin, std::memory_order_relaxed);
+    bound_section.store(libcuda.map->l_ld, std::memory_order_release);
+    if (is_of_start(libcuda.map))
+        permanent.store(true, std::memory_order_release);
+}
+
+/// `pointer` belongs to a libcuda: bind to that one, unless one is bound. False when none is.
+bool bind_from(void* pointer) {
+    if (bound_is_there())
+        return true;
+    const Module module = module_of(pointer);
+    if (module.map == nullptr || !is_libcuda(module.map->l_name) || !in_base_namespace(module.map))
+        return false;
+    bind(module);
+    return true;
+}
+
+/// Only for the program's own look-ups, where the loader's lock was taken anyway. The handle stays open, so that
+/// pointers which the program keeps survive its dlclose as they do with the drivers that stay by themselves.
+void pin() {
+    if (permanent.load(std::memory_order_acquire))
         return;
-    Dl_info info{};
-    link_map* map = nullptr;
-    if (dladdr1(pointer, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 || map == nullptr ||
-        !is_libcuda(map->l_name))
-        return;
+    const link_map* const map = bound_map.load(std::memory_order_relaxed);
     if (void* const handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD))
-        bind(handle);
+        permanent.store(handle == map, std::memory_order_release);
+    else
+        (void)dlerror();
 }
 
 // OPTIONS=coverage=1 asks what was handed out; look-ups come before the settings are read.
@@ -84,20 +118,19 @@ bool coverage_wanted() {
 void* note(const char* name, void* real, void* result) {
     if (!coverage_wanted())
         return result;
-    Dl_info info{};
-    if (dladdr(real, &info) != 0 && info.dli_fname != nullptr && is_libcuda(info.dli_fname))
+    const Module module = module_of(real);
+    if (module.map != nullptr && is_libcuda(module.map->l_name))
         session::looked_up(name, result != real);
     return result;
 }
 
 // A program that is linked to libcuda calls us without any look-up.
 void bind_by_name() {
-    if (bound.load(std::memory_order_acquire))
+    if (bound_is_there())
         return;
-    if (void* const handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD))
-        bind(handle);
-    else
-        (void)dlerror();
+    const Module libcuda = loaded_as("libcuda.so.1");
+    if (libcuda.map != nullptr)
+        bind(libcuda);
 }
 
 }  // namespace
@@ -113,26 +146,34 @@ void* found(Row row) noexcept {
 
 void* next(Row row) noexcept {
     auto& slot = next_functions[static_cast<unsigned>(row)];
-    if (void* const known = slot.load(std::memory_order_acquire))
+    void* known = slot.load(std::memory_order_acquire);
+    if (known != nullptr && known != &none)
         return known;
     bind_by_name();
-    void* function = real_dlsym(RTLD_NEXT, names[static_cast<unsigned>(row)]);
-    if (function == nullptr) {
-        (void)dlerror();
-        function = found(row);
+    if (known == nullptr) {
+        known = next_of_start(names[static_cast<unsigned>(row)]);
+        slot.store(known != nullptr ? known : &none, std::memory_order_release);
+        if (known != nullptr)
+            return known;
     }
-    slot.store(function, std::memory_order_release);
-    return function;
+    return bound_is_there() ? found(row) : nullptr;
 }
 
 void* swap(const char* name, void* pointer) noexcept {
     if (pointer == nullptr || name == nullptr || name[0] != 'c' || name[1] != 'u')
         return pointer;
-    bind_from(pointer);
-    for (unsigned row = 0; row < rows; ++row)
-        if (found_functions[row].load(std::memory_order_acquire) == pointer)
-            return note(name, pointer, handed_out(static_cast<Row>(row)));
+    if (bind_from(pointer))
+        for (unsigned row = 0; row < rows; ++row)
+            if (found_functions[row].load(std::memory_order_acquire) == pointer)
+                return note(name, pointer, handed_out(static_cast<Row>(row)));
     return note(name, pointer, pointer);
+}
+
+static void* swap_and_pin(const char* name, void* pointer) noexcept {
+    void* const result = swap(name, pointer);
+    if (result != pointer)
+        pin();
+    return result;
 }
 
 }  // namespace keepgraph::preload
@@ -157,11 +198,11 @@ void keepgraph_find_loader() {
 }
 
 void* keepgraph_dlsym(void* handle, const char* name) {
-    return swap(name, real_dlsym(handle, name));
+    return swap_and_pin(name, real_dlsym(handle, name));
 }
 
 void* keepgraph_dlvsym(void* handle, const char* name, const char* version) {
     keepgraph_find_loader();
-    return swap(name, reinterpret_cast<void* (*)(void*, const char*, const char*)>(keepgraph_real_dlvsym)(handle, name,
-                                                                                                          version));
+    return swap_and_pin(name, reinterpret_cast<void* (*)(void*, const char*, const char*)>(keepgraph_real_dlvsym)(
+                                  handle, name, version));
 }

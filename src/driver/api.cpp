@@ -37,6 +37,10 @@ void load(void* (*find)(void* context, const char* name), void* context) noexcep
         delete found;
 }
 
+void unload() noexcept {
+    published.store(&nothing_found, std::memory_order_release);
+}
+
 const char* result_name(CUresult result) noexcept {
     const char* name = nullptr;
     if (api().cuGetErrorName != nullptr && api().cuGetErrorName(result, &name) == CUDA_SUCCESS && name != nullptr)

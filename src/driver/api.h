@@ -19,6 +19,9 @@ const Api& api() noexcept;
 /// process (another namespace, another copy) must not change what the first one's handles are read with.
 void load(void* (*find)(void* context, const char* name), void* context) noexcept;
 
+/// The libcuda that load() read was unloaded by the program, which may load another one: the next load() counts again.
+void unload() noexcept;
+
 /// "CUDA_ERROR_INVALID_VALUE", or "CUresult 12345" for a code that the driver does not name. Any thread; the text lives
 /// in the driver or, for unknown codes, in thread-local storage until the next call.
 const char* result_name(CUresult result) noexcept;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+struct link_map;
+
 namespace keepgraph::trace {
 
 // Symbol look-up in the dynamic symbol tables of the loaded objects, without dlsym and dladdr. Three reasons:
@@ -22,6 +24,10 @@ void* find_symbol(const char* name) noexcept;
 /// looks symbols up through us before its own strcmp and dl_iterate_phdr work. Walks the loader's list without a lock:
 /// only for libraries that are never unloaded, such as libc.
 void* find_symbol_in(const char* file, const char* name) noexcept;
+
+/// The same in one object. The caller knows that it stays loaded meanwhile: it is the object of a function that is
+/// being run, or one that such an object needs. Takes no lock at all.
+void* find_symbol_in(const link_map* object, const char* name) noexcept;
 
 /// How often objects were loaded and unloaded so far. Any thread; about 50 ns.
 struct LoadCounts {
