@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "modules.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cstring>
 
@@ -14,12 +12,6 @@ namespace {
 const char* file_name(const char* path) {
     const char* const slash = std::strrchr(path, '/');
     return slash != nullptr ? slash + 1 : path;
-}
-
-/// The loader relocates these pointers in place, except where the dynamic section is read-only (vdso).
-const char* strings_at(std::uintptr_t base, const ElfW(Dyn) & entry) {
-    const std::uintptr_t value = entry.d_un.d_ptr;
-    return reinterpret_cast<const char*>(value < base ? value + base : value);
 }
 
 const char* strings_of(std::uintptr_t base, const ElfW(Dyn) * section) {
@@ -78,21 +70,7 @@ bool answers_to(const dl_phdr_info& info, const ElfW(Dyn) * section, const char*
     return info.dlpi_name != nullptr && std::strcmp(file_name(info.dlpi_name), soname) == 0;
 }
 
-std::uint64_t last_bytes(const char* name, std::uintptr_t length) {
-    std::uint64_t bytes = 0;
-    std::memcpy(&bytes, name + length + 1 - sizeof bytes, sizeof bytes);  // with the terminating zero
-    return bytes;
-}
-
 }  // namespace
-
-Module module_of(const void* address) noexcept {
-    dl_find_object found;
-    if (_dl_find_object(const_cast<void*>(address), &found) != 0)
-        return {};
-    return {found.dlfo_link_map, reinterpret_cast<std::uintptr_t>(found.dlfo_map_start),
-            reinterpret_cast<std::uintptr_t>(found.dlfo_map_end)};
-}
 
 bool is_of_start(const link_map* wanted) noexcept {
     const link_map* const last = end_of_start();
@@ -152,33 +130,21 @@ bool in_base_namespace(const link_map* map) noexcept {
 }
 
 Needed needed_cudart(const link_map* map) noexcept {
-    Needed needed{map->l_ld};
+    Needed needed;
+    needed.section = map->l_ld;
     const char* const strings = strings_of(map->l_addr, map->l_ld);
     for (std::uintptr_t i = 0; strings != nullptr && map->l_ld[i].d_tag != DT_NULL; ++i) {
         const ElfW(Dyn)& entry = map->l_ld[i];
         if (entry.d_tag == DT_STRTAB)
-            needed.strings = i;
+            needed.strings = static_cast<std::uint32_t>(i);
         const char* const name = strings + entry.d_un.d_val;
         if (entry.d_tag == DT_NEEDED && needed.length == 0 && std::strncmp(name, "libcudart.so", 12) == 0) {
-            needed.entry = i;
-            needed.length = std::strlen(name);
+            needed.entry = static_cast<std::uint32_t>(i);
+            needed.length = static_cast<std::uint32_t>(std::strlen(name));
             needed.tail = last_bytes(name, needed.length);
         }
     }
     return needed;
-}
-
-const char* name_of(const Needed& needed, const link_map* map) noexcept {
-    return strings_at(map->l_addr, needed.section[needed.strings]) + needed.section[needed.entry].d_un.d_val;
-}
-
-bool still_needed(const Needed& needed, const link_map* map) noexcept {
-    if (needed.section != map->l_ld)
-        return false;
-    // The tags make sure that these are a module's own entries before its strings are read.
-    return needed.length == 0 ||
-           (needed.section[needed.entry].d_tag == DT_NEEDED && needed.section[needed.strings].d_tag == DT_STRTAB &&
-            last_bytes(name_of(needed, map), needed.length) == needed.tail);
 }
 
 void* find_in_scope(const link_map* map, const char* name) noexcept {

@@ -2,6 +2,7 @@
 #include "routes.h"
 
 #include <cstring>
+#include <iterator>
 
 #include "trace/elf_symbols.h"
 
@@ -36,16 +37,15 @@ void* function_for(const char* name, const Module& caller, const Needed& needed)
 
 }  // namespace
 
-bool Routes::Slot::write(const Route& route) noexcept {
+void Routes::Slot::write(const Route& route) noexcept {
     unsigned before = version.load(std::memory_order_relaxed);
     if (before % 2 != 0 || !version.compare_exchange_strong(before, before + 1, std::memory_order_acquire))
-        return false;
+        return;
     std::atomic_thread_fence(std::memory_order_release);
     const auto copy = std::bit_cast<Words>(route);
     for (unsigned i = 0; i < copy.size(); ++i)
         words[i].store(copy[i], std::memory_order_relaxed);
     version.store(before + 2 != 0 ? before + 2 : 2, std::memory_order_release);
-    return true;
 }
 
 void* Routes::find(const char* name, const Module& caller) noexcept {
@@ -56,14 +56,23 @@ void* Routes::find(const char* name, const Module& caller) noexcept {
     if (route.function == nullptr)
         return nullptr;
     const Module callee = module_of(route.function);
-    if (!is_of_start(callee.map))
+    if (!is_of_start(callee.map)) {
         route.callee = callee;
+    } else if (is_of_start(caller.map) && lastings_.load(std::memory_order_relaxed) < std::size(lasting_)) {
+        // Threads that come together may take one entry each: a slot is left for the others then.
+        const unsigned index = lastings_.fetch_add(1, std::memory_order_relaxed);
+        if (index < std::size(lasting_)) {
+            lasting_[index].begin.store(caller.begin, std::memory_order_relaxed);
+            lasting_[index].function.store(route.function, std::memory_order_relaxed);
+            lasting_[index].size.store(caller.end - caller.begin, std::memory_order_release);
+            return route.function;
+        }
+    }
     // In place of an older entry for the same address, else in an empty slot, else at the first.
     Slot* best = nullptr;
     for (unsigned probe = 0; probe < probes; ++probe) {
         Slot& candidate = slot(caller, probe);
         const bool empty = candidate.version.load(std::memory_order_relaxed) == 0;
-        static_assert(offsetof(Route, caller) + offsetof(Module, begin) == sizeof(std::uintptr_t));
         if (!empty && candidate.words[1].load(std::memory_order_relaxed) == caller.begin) {
             best = &candidate;
             break;
@@ -71,7 +80,7 @@ void* Routes::find(const char* name, const Module& caller) noexcept {
         if (empty && best == nullptr)
             best = &candidate;
     }
-    (void)(best != nullptr ? *best : slot(caller, 0)).write(route);
+    (best != nullptr ? *best : slot(caller, 0)).write(route);
     return route.function;
 }
 

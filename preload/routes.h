@@ -6,7 +6,9 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 #include "modules.h"
 
@@ -33,6 +35,9 @@ struct Route {
 class Routes {
   public:
     void* function(const char* name, const void* caller) noexcept {
+        for (const Lasting& lasting : lasting_)
+            if (lasting.covers(caller))
+                return lasting.function.load(std::memory_order_relaxed);
         const Module from = module_of(caller);
         Route route;
         for (unsigned probe = 0; probe < probes; ++probe)
@@ -42,18 +47,31 @@ class Routes {
     }
 
   private:
+    /// Caller and function are of the start, so nothing of it ever changes. Written once.
+    struct Lasting {
+        std::atomic<std::uintptr_t> begin{0};
+        std::atomic<std::uintptr_t> size{0};  // written last
+        std::atomic<void*> function{nullptr};
+
+        bool covers(const void* address) const noexcept {
+            const std::uintptr_t bytes = size.load(std::memory_order_acquire);
+            return reinterpret_cast<std::uintptr_t>(address) - begin.load(std::memory_order_relaxed) < bytes;
+        }
+    };
+
     static constexpr unsigned slots = 16;
     static constexpr unsigned probes = 4;
     using Words = std::array<std::uintptr_t, sizeof(Route) / sizeof(std::uintptr_t)>;
-    static_assert(sizeof(Words) == sizeof(Route));
+    static_assert(sizeof(Words) == sizeof(Route));  // no padding
 
     struct Slot {
         std::atomic<unsigned> version{0};  // 0: empty, odd: being written
+        static_assert(offsetof(Route, caller) + offsetof(Module, begin) == sizeof(std::uintptr_t), "word 1");
         std::atomic<std::uintptr_t> words[std::tuple_size_v<Words>]{};
 
         bool read(const Module& caller, Route& route) const noexcept {
             const unsigned before = version.load(std::memory_order_acquire);
-            if (before == 0 || before % 2 != 0)
+            if (words[1].load(std::memory_order_relaxed) != caller.begin || before == 0 || before % 2 != 0)
                 return false;
             Words copy;
             for (unsigned i = 0; i < copy.size(); ++i)
@@ -64,11 +82,12 @@ class Routes {
             route = std::bit_cast<Route>(copy);
             return route.caller == caller;
         }
-        bool write(const Route& route) noexcept;
+        void write(const Route& route) noexcept;
     };
 
     Slot& slot(const Module& caller, unsigned probe) noexcept {
-        return slots_[((caller.begin >> 12) * 0x9e3779b97f4a7c15U >> 32) + probe & (slots - 1)];
+        const std::uint64_t mixed = (caller.begin >> 12) * 0x9e3779b97f4a7c15U;
+        return slots_[((mixed >> 32) + probe) % slots];
     }
     static bool holds(const Route& route) noexcept {
         return (route.caller.map == nullptr || still_needed(route.needed, route.caller.map)) &&
@@ -76,6 +95,8 @@ class Routes {
     }
     void* find(const char* name, const Module& caller) noexcept;
 
+    Lasting lasting_[2];
+    std::atomic<unsigned> lastings_{0};
     Slot slots_[slots];
 };
 
