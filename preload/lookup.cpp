@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "driver/api.h"
 #include "exports.h"
@@ -39,71 +40,88 @@ constexpr const char* names[rows] = {
 #undef RUNTIME
 };
 
-std::atomic<void*> found_functions[rows];
 std::atomic<void*> next_functions[rows];  // of the start, so valid for ever; or `none`
 char none;
-
-/// The libcuda that found_functions are of. The first one wins: a second copy (another folder, another namespace) keeps
-/// its own pointers, and those stay untouched.
-std::atomic<const link_map*> bound_map{nullptr};
-std::atomic<std::uintptr_t> bound_begin{0};
-std::atomic<const void*> bound_section{nullptr};
-std::atomic<bool> permanent{false};  // it is of the start or pinned
 
 bool is_libcuda(const char* path) {
     const char* const slash = std::strrchr(path, '/');
     return std::strncmp(slash != nullptr ? slash + 1 : path, "libcuda.so", 10) == 0;
 }
 
-/// Is there a bound libcuda, and still the one that it was? A program that only links to libcuda in a plugin may unload
-/// both. Not seen: another build of it at exactly the same place, before the next call.
-bool bound_is_there() {
-    if (permanent.load(std::memory_order_acquire))
-        return true;
-    const void* const section = bound_section.load(std::memory_order_acquire);
-    if (section == nullptr)
-        return false;
-    const Module now = module_of(section);
-    return now.map != nullptr && now.map == bound_map.load(std::memory_order_relaxed) &&
-           now.begin == bound_begin.load(std::memory_order_relaxed);
+/// The libcuda whose functions are wrapped. Leaked, as readers may hold it.
+struct Binding {
+    Module libcuda;
+    const ElfW(Dyn) * section = nullptr;
+    std::atomic<bool> stays{false};      // it is of the start or pinned
+    std::atomic<bool> announced{false};  // driver::load has read it
+    void* functions[rows] = {};
+
+    /// A program whose plugin is linked to libcuda may unload both. Not seen: another build of it in exactly the same
+    /// place before the next call.
+    bool is_there() const noexcept {
+        return stays.load(std::memory_order_acquire) || (module_of(section) == libcuda && libcuda.map->l_ld == section);
+    }
+};
+
+/// The first libcuda wins while it is loaded: a second copy (another folder, another namespace) keeps its own pointers,
+/// and those stay untouched.
+std::atomic<Binding*> bound{nullptr};
+
+Binding* bound_to() noexcept {
+    Binding* const binding = bound.load(std::memory_order_acquire);
+    if (binding == nullptr || !binding->is_there())
+        return nullptr;
+    // Every thread sees to it before it goes on, so that none reaches the session ahead of the driver's functions.
+    if (!binding->announced.load(std::memory_order_acquire)) {
+        driver::load(
+            [](void* map, const char* name) { return trace::find_symbol_in(static_cast<const link_map*>(map), name); },
+            const_cast<link_map*>(binding->libcuda.map));
+        session::code_unloaded();  // nothing that is known of another libcuda's functions holds
+        binding->announced.store(true, std::memory_order_release);
+    }
+    return binding;
 }
 
-void bind(const Module& libcuda) {
-    if (bound_section.load(std::memory_order_acquire) != nullptr)
-        driver::unload();
+Binding* bind(const Module& libcuda) noexcept {
+    Binding* before = bound.load(std::memory_order_acquire);
+    auto* const made = new (std::nothrow) Binding;
+    if (made == nullptr)
+        return nullptr;
+    made->libcuda = libcuda;
+    made->section = libcuda.map->l_ld;
+    made->stays.store(is_of_start(libcuda.map), std::memory_order_relaxed);
     for (unsigned row = 0; row < rows; ++row)
-        found_functions[row].store(trace::find_symbol_in(libcuda.map, names[row]), std::memory_order_release);
-    driver::load([](void* context,
-                    const char* name) { return trace::find_symbol_in(static_cast<const link_map*>(context), name); },
-                 const_cast<link_map*>(libcuda.map));
-    bound_map.store(libcuda.map, std::memory_order_relaxed);
-    bound_begin.store(libcuda.begin, std::memory_order_relaxed);
-    bound_section.store(libcuda.map->l_ld, std::memory_order_release);
-    if (is_of_start(libcuda.map))
-        permanent.store(true, std::memory_order_release);
+        made->functions[row] = trace::find_symbol_in(libcuda.map, names[row]);
+    // Of threads that come together one wins, and all go on with its libcuda.
+    if ((before != nullptr && before->is_there()) ||
+        !bound.compare_exchange_strong(before, made, std::memory_order_acq_rel))
+        delete made;
+    return bound_to();
 }
 
-/// `pointer` belongs to a libcuda: bind to that one, unless one is bound. False when none is.
-bool bind_from(void* pointer) {
-    if (bound_is_there())
-        return true;
+/// `pointer` belongs to a libcuda: bind to that one, unless one is bound.
+Binding* bind_from(void* pointer) noexcept {
+    if (Binding* const binding = bound_to())
+        return binding;
     const Module module = module_of(pointer);
     if (module.map == nullptr || !is_libcuda(module.map->l_name) || !in_base_namespace(module.map))
-        return false;
-    bind(module);
-    return true;
+        return nullptr;
+    return bind(module);
 }
 
 /// Only for the program's own look-ups, where the loader's lock was taken anyway. The handle stays open, so that
 /// pointers which the program keeps survive its dlclose as they do with the drivers that stay by themselves.
-void pin() {
-    if (permanent.load(std::memory_order_acquire))
+void pin() noexcept {
+    Binding* const binding = bound_to();
+    if (binding == nullptr || binding->stays.load(std::memory_order_acquire))
         return;
-    const link_map* const map = bound_map.load(std::memory_order_relaxed);
-    if (void* const handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD))
-        permanent.store(handle == map, std::memory_order_release);
-    else
+    void* const handle = dlopen(binding->libcuda.map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == binding->libcuda.map)
+        binding->stays.store(true, std::memory_order_release);
+    else if (handle == nullptr)
         (void)dlerror();
+    else
+        dlclose(handle);
 }
 
 // OPTIONS=coverage=1 asks what was handed out; look-ups come before the settings are read.
@@ -124,15 +142,6 @@ void* note(const char* name, void* real, void* result) {
     return result;
 }
 
-// A program that is linked to libcuda calls us without any look-up.
-void bind_by_name() {
-    if (bound_is_there())
-        return;
-    const Module libcuda = loaded_as("libcuda.so.1");
-    if (libcuda.map != nullptr)
-        bind(libcuda);
-}
-
 }  // namespace
 
 void* real_dlsym(void* handle, const char* name) noexcept {
@@ -141,30 +150,36 @@ void* real_dlsym(void* handle, const char* name) noexcept {
 }
 
 void* found(Row row) noexcept {
-    return found_functions[static_cast<unsigned>(row)].load(std::memory_order_acquire);
+    const Binding* const binding = bound.load(std::memory_order_acquire);
+    return binding != nullptr ? binding->functions[static_cast<unsigned>(row)] : nullptr;
 }
 
 void* next(Row row) noexcept {
-    auto& slot = next_functions[static_cast<unsigned>(row)];
-    void* known = slot.load(std::memory_order_acquire);
+    const auto index = static_cast<unsigned>(row);
+    Binding* binding = bound_to();
+    Module libcuda;
+    if (binding == nullptr) {  // a program that is linked to libcuda calls us without any look-up
+        libcuda = loaded_as("libcuda.so.1");
+        binding = libcuda.map != nullptr ? bind(libcuda) : nullptr;
+    }
+    void* known = next_functions[index].load(std::memory_order_acquire);
+    if (known == nullptr) {
+        known = next_of_start(names[index]);
+        next_functions[index].store(known != nullptr ? known : &none, std::memory_order_release);
+    }
     if (known != nullptr && known != &none)
         return known;
-    bind_by_name();
-    if (known == nullptr) {
-        known = next_of_start(names[static_cast<unsigned>(row)]);
-        slot.store(known != nullptr ? known : &none, std::memory_order_release);
-        if (known != nullptr)
-            return known;
-    }
-    return bound_is_there() ? found(row) : nullptr;
+    if (binding != nullptr)
+        return binding->functions[index];
+    return libcuda.map != nullptr ? trace::find_symbol_in(libcuda.map, names[index]) : nullptr;
 }
 
 void* swap(const char* name, void* pointer) noexcept {
     if (pointer == nullptr || name == nullptr || name[0] != 'c' || name[1] != 'u')
         return pointer;
-    if (bind_from(pointer))
+    if (const Binding* const binding = bind_from(pointer))
         for (unsigned row = 0; row < rows; ++row)
-            if (found_functions[row].load(std::memory_order_acquire) == pointer)
+            if (binding->functions[row] == pointer)
                 return note(name, pointer, handed_out(static_cast<Row>(row)));
     return note(name, pointer, pointer);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "modules.h"
 
-#include <atomic>
 #include <cstring>
 
 #include "trace/elf_symbols.h"
@@ -15,10 +14,8 @@ const char* file_name(const char* path) {
 }
 
 const char* strings_of(std::uintptr_t base, const ElfW(Dyn) * section) {
-    for (const ElfW(Dyn)* entry = section; entry->d_tag != DT_NULL; ++entry)
-        if (entry->d_tag == DT_STRTAB)
-            return strings_at(base, *entry);
-    return nullptr;
+    const ElfW(Dyn)* const entry = entry_of(section, DT_STRTAB);
+    return entry != nullptr ? table_at<char>(base, *entry) : nullptr;
 }
 
 const ElfW(Dyn) * dynamic_section(const dl_phdr_info& info) {
@@ -28,28 +25,17 @@ const ElfW(Dyn) * dynamic_section(const dl_phdr_info& info) {
     return nullptr;
 }
 
-/// The last object of the start. The loader's list is in load order and the objects of the start stay, so the part up
-/// to this one is read without any lock.
-std::atomic<const link_map*> last_of_start{nullptr};
-
-/// Also at the first use: a constructor of another library may call a wrapper before ours has run. Wrong only if such a
-/// constructor had loaded further libraries by then, which would count as part of the start.
-const link_map* end_of_start() {
-    const link_map* last = last_of_start.load(std::memory_order_acquire);
-    if (last != nullptr)
-        return last;
-    for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next)
-        last = map;
-    const link_map* expected = nullptr;
-    return last_of_start.compare_exchange_strong(expected, last, std::memory_order_acq_rel) ? last : expected;
+/// The list is in load order and its head never changes, so it is read without a lock up to here.
+bool is_last_of_start(const link_map* map) {
+    return map->l_addr == _r_debug.r_ldbase;
 }
 
-__attribute__((constructor(101))) void note_start() {
-    (void)end_of_start();
+const link_map* own_map() {
+    static constexpr char here = 0;
+    return module_of(&here).map;
 }
 
-/// Calls `visit(info, section)` for each object of the program's namespace until it returns true. Under the loader's
-/// list lock, which is never held while foreign code runs.
+/// Calls `visit(info, section)` for each object of the program's namespace until it returns true.
 template <class Visit>
 void each_object(Visit visit) {
     dl_iterate_phdr(
@@ -61,35 +47,30 @@ void each_object(Visit visit) {
 }
 
 bool answers_to(const dl_phdr_info& info, const ElfW(Dyn) * section, const char* soname) {
-    for (const ElfW(Dyn)* entry = section; entry->d_tag != DT_NULL; ++entry)
-        if (entry->d_tag == DT_SONAME) {
-            const char* const strings = strings_of(info.dlpi_addr, section);
-            if (strings != nullptr && std::strcmp(strings + entry->d_un.d_val, soname) == 0)
-                return true;
-        }
+    const ElfW(Dyn)* const name = entry_of(section, DT_SONAME);
+    const char* const strings = strings_of(info.dlpi_addr, section);
+    if (name != nullptr && strings != nullptr && std::strcmp(strings + name->d_un.d_val, soname) == 0)
+        return true;
     return info.dlpi_name != nullptr && std::strcmp(file_name(info.dlpi_name), soname) == 0;
 }
 
 }  // namespace
 
 bool is_of_start(const link_map* wanted) noexcept {
-    const link_map* const last = end_of_start();
     for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
         if (map == wanted)
             return true;
-        if (map == last)
+        if (is_last_of_start(map))
             break;
     }
     return false;
 }
 
 void* next_of_start(const char* name) noexcept {
-    // Rejected: dlsym(RTLD_NEXT) for every row in the constructor. It would cost each process that never uses CUDA.
-    const link_map* const last = end_of_start();
-    const link_map* map = module_of(&last_of_start).map;
+    const link_map* map = own_map();
     if (map == nullptr || !is_of_start(map))
         return nullptr;
-    while (map != last) {
+    while (!is_last_of_start(map)) {
         map = map->l_next;
         if (void* const found = trace::find_symbol_in(map, name))
             return found;
@@ -98,19 +79,44 @@ void* next_of_start(const char* name) noexcept {
 }
 
 void* find_in_later(const char* name) noexcept {
-    const ElfW(Dyn)* const last = end_of_start()->l_ld;
+    const link_map* const own = own_map();
     bool later = false;
     void* found = nullptr;
-    each_object([&](const dl_phdr_info&, const ElfW(Dyn) * section) {
+    each_object([&](const dl_phdr_info& info, const ElfW(Dyn) * section) {
         if (!later) {
-            later = section == last;
+            later = info.dlpi_addr == _r_debug.r_ldbase;
             return false;
         }
         const Module module = module_of(section);  // none while it is not relocated yet
-        found = module.map != nullptr ? trace::find_symbol_in(module.map, name) : nullptr;
+        if (module.map != nullptr && module.map != own)
+            found = trace::find_symbol_in(module.map, name);
         return found != nullptr;
     });
     return found;
+}
+
+void* find_in_scope(const link_map* map, const char* name) noexcept {
+    constexpr unsigned most = 256;
+    const link_map* const own = own_map();
+    const link_map* scope[most] = {map};
+    unsigned count = 1;
+    for (unsigned next = 0; next < count; ++next) {
+        const link_map* const object = scope[next];
+        if (void* const found = object != own ? trace::find_symbol_in(object, name) : nullptr)
+            return found;
+        const char* const strings = strings_of(object->l_addr, object->l_ld);
+        for (const ElfW(Dyn)* entry = object->l_ld; strings != nullptr && entry->d_tag != DT_NULL; ++entry) {
+            if (entry->d_tag != DT_NEEDED || count == most)
+                continue;
+            const link_map* const needed = loaded_as(strings + entry->d_un.d_val).map;
+            bool known = needed == nullptr;
+            for (unsigned i = 0; i < count && !known; ++i)
+                known = scope[i] == needed;
+            if (!known)
+                scope[count++] = needed;
+        }
+    }
+    return nullptr;
 }
 
 Module loaded_as(const char* soname) noexcept {
@@ -127,47 +133,6 @@ bool in_base_namespace(const link_map* map) noexcept {
     bool found = false;
     each_object([&](const dl_phdr_info&, const ElfW(Dyn) * section) { return found = section == map->l_ld; });
     return found;
-}
-
-Needed needed_cudart(const link_map* map) noexcept {
-    Needed needed;
-    needed.section = map->l_ld;
-    const char* const strings = strings_of(map->l_addr, map->l_ld);
-    for (std::uintptr_t i = 0; strings != nullptr && map->l_ld[i].d_tag != DT_NULL; ++i) {
-        const ElfW(Dyn)& entry = map->l_ld[i];
-        if (entry.d_tag == DT_STRTAB)
-            needed.strings = static_cast<std::uint32_t>(i);
-        const char* const name = strings + entry.d_un.d_val;
-        if (entry.d_tag == DT_NEEDED && needed.length == 0 && std::strncmp(name, "libcudart.so", 12) == 0) {
-            needed.entry = static_cast<std::uint32_t>(i);
-            needed.length = static_cast<std::uint32_t>(std::strlen(name));
-            needed.tail = last_bytes(name, needed.length);
-        }
-    }
-    return needed;
-}
-
-void* find_in_scope(const link_map* map, const char* name) noexcept {
-    constexpr unsigned most = 256;
-    const link_map* scope[most] = {map};
-    unsigned count = 1;
-    for (unsigned next = 0; next < count; ++next) {
-        if (void* const found = trace::find_symbol_in(scope[next], name))
-            return found;
-        const link_map* const parent = scope[next];
-        const char* const strings = strings_of(parent->l_addr, parent->l_ld);
-        for (const ElfW(Dyn)* entry = parent->l_ld; strings != nullptr && entry->d_tag != DT_NULL; ++entry) {
-            if (entry->d_tag != DT_NEEDED || count == most)
-                continue;
-            const link_map* const needed = loaded_as(strings + entry->d_un.d_val).map;
-            bool known = needed == nullptr;
-            for (unsigned i = 0; i < count && !known; ++i)
-                known = scope[i] == needed;
-            if (!known)
-                scope[count++] = needed;
-        }
-    }
-    return nullptr;
 }
 
 }  // namespace keepgraph::preload

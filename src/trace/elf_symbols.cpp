@@ -259,10 +259,14 @@ void* find_symbol_in(const char* file, const char* name) noexcept {
     return nullptr;
 }
 
-void* find_symbol_in(const link_map* object, const char* name) noexcept {
+const ElfW(Sym) * symbol_in(const link_map* object, const char* name) noexcept {
     const SymbolTable table = symbol_table_of(object->l_addr, object->l_ld);
-    const ElfW(Sym)* const symbol = table.usable() ? look_up(table, name, gnu_hash_of(name)) : nullptr;
-    return symbol != nullptr ? reinterpret_cast<void*>(table.base + symbol->st_value) : nullptr;
+    return table.usable() ? look_up(table, name, gnu_hash_of(name)) : nullptr;
+}
+
+void* find_symbol_in(const link_map* object, const char* name) noexcept {
+    const ElfW(Sym)* const symbol = symbol_in(object, name);
+    return symbol != nullptr ? reinterpret_cast<void*>(object->l_addr + symbol->st_value) : nullptr;
 }
 
 void* find_symbol(const char* name) noexcept {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <link.h>
 #include <cstddef>
+
 #include <cstdint>
 #include <string>
-
-struct link_map;
 
 namespace keepgraph::trace {
 
@@ -25,9 +25,10 @@ void* find_symbol(const char* name) noexcept;
 /// only for libraries that are never unloaded, such as libc.
 void* find_symbol_in(const char* file, const char* name) noexcept;
 
-/// The same in one object. The caller knows that it stays loaded meanwhile: it is the object of a function that is
-/// being run, or one that such an object needs. Takes no lock at all.
+/// The same in one object: the address, or the entry of its symbol table. The caller knows that the object stays loaded
+/// meanwhile. Takes no lock at all.
 void* find_symbol_in(const link_map* object, const char* name) noexcept;
+const ElfW(Sym) * symbol_in(const link_map* object, const char* name) noexcept;
 
 /// How often objects were loaded and unloaded so far. Any thread; about 50 ns.
 struct LoadCounts {
