@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "routes.h"
 
+#include <iterator>
+
 #include "trace/elf_symbols.h"
 
 namespace keepgraph::preload {
@@ -87,8 +89,19 @@ void* Routes::find(const char* name, const Module& caller) noexcept {
     route.target.address = function_for(name, caller.map, route.needed);
     if (route.target.address == nullptr || !describe(route.target, name))
         return route.target.address;
-    if (is_of_start(caller.map))
+    if (is_of_start(caller.map)) {
         route.needed = {};
+        // Threads that come together may take one entry each: a slot is left for the others then.
+        const bool lasts =
+            route.target.module.map == nullptr && lastings_.load(std::memory_order_relaxed) < std::size(lasting_);
+        const unsigned index = lasts ? lastings_.fetch_add(1, std::memory_order_relaxed) : std::size(lasting_);
+        if (index < std::size(lasting_)) {
+            lasting_[index].begin.store(caller.begin, std::memory_order_relaxed);
+            lasting_[index].function.store(route.target.address, std::memory_order_relaxed);
+            lasting_[index].size.store(caller.end - caller.begin, std::memory_order_release);
+            return route.target.address;
+        }
+    }
     // In place of an older entry for the same address, else in an empty slot, else at the first.
     Slot* best = nullptr;
     for (unsigned probe = 0; probe < probes; ++probe) {

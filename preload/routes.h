@@ -86,6 +86,9 @@ struct Route {
 class Routes {
   public:
     void* function(const char* name, const void* caller) noexcept {
+        for (const Lasting& lasting : lasting_)
+            if (lasting.covers(caller))
+                return lasting.function.load(std::memory_order_relaxed);
         const Module from = module_of(caller);
         Route route;
         for (unsigned probe = 0; probe < probes; ++probe)
@@ -95,6 +98,19 @@ class Routes {
     }
 
   private:
+    /// Caller and function are of the start, so nothing of it ever changes. Written once: the program itself and what
+    /// it links to pay no look at the loader's table. The others of the start have a slot.
+    struct Lasting {
+        std::atomic<std::uintptr_t> begin{0};
+        std::atomic<std::uintptr_t> size{0};  // written last
+        std::atomic<void*> function{nullptr};
+
+        bool covers(const void* address) const noexcept {
+            const std::uintptr_t bytes = size.load(std::memory_order_acquire);
+            return reinterpret_cast<std::uintptr_t>(address) - begin.load(std::memory_order_relaxed) < bytes;
+        }
+    };
+
     static constexpr unsigned slots = 32;
     static constexpr unsigned probes = 4;
     using Words = std::array<std::uintptr_t, sizeof(Route) / sizeof(std::uintptr_t)>;
@@ -131,6 +147,8 @@ class Routes {
     }
     void* find(const char* name, const Module& caller) noexcept;
 
+    Lasting lasting_[2];
+    std::atomic<unsigned> lastings_{0};
     Slot slots_[slots];
 };
 
