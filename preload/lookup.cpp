@@ -4,16 +4,18 @@
 // the pointer that it gives selects the wrapper (no name or version table to keep up with CUDA).
 //
 // No lock of ours is held across a call of the loader: results are published pointer by pointer, and threads that race
-// compute the same values.
+// compute the same values. Only the program's own dlsym and dlvsym call the loader; a wrapper walks the loaded objects
+// (modules.h says why).
 #include <dlfcn.h>
-#include <link.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "driver/api.h"
 #include "exports.h"
+#include "modules.h"
 #include "rows.h"
 #include "session/session.h"
 #include "trace/elf_symbols.h"
@@ -38,38 +40,88 @@ constexpr const char* names[rows] = {
 #undef RUNTIME
 };
 
-std::atomic<void*> found_functions[rows];
-std::atomic<void*> next_functions[rows];
-std::atomic<bool> bound{false};
+std::atomic<void*> next_functions[rows];  // of the start, so valid for ever; or `none`
+char none;
 
 bool is_libcuda(const char* path) {
     const char* const slash = std::strrchr(path, '/');
     return std::strncmp(slash != nullptr ? slash + 1 : path, "libcuda.so", 10) == 0;
 }
 
-// Takes over the functions of the libcuda behind `handle`. The first one wins: a second copy (another folder, another
-// namespace) keeps its own pointers, and those stay untouched.
-void bind(void* handle) {
-    if (bound.load(std::memory_order_acquire))
-        return;
-    for (unsigned row = 0; row < rows; ++row)
-        found_functions[row].store(real_dlsym(handle, names[row]), std::memory_order_release);
-    driver::load([](void* context, const char* name) { return real_dlsym(context, name); }, handle);
-    bound.store(true, std::memory_order_release);
-    (void)dlerror();  // rows that this driver lacks must not show up in the program's next dlerror()
+/// The libcuda whose functions are wrapped. Leaked, as readers may hold it.
+struct Binding {
+    Module libcuda;
+    const ElfW(Dyn) * section = nullptr;
+    std::atomic<bool> stays{false};      // it is of the start or pinned
+    std::atomic<bool> announced{false};  // driver::load has read it
+    void* functions[rows] = {};
+
+    /// A program whose plugin is linked to libcuda may unload both. Not seen: another build of it in exactly the same
+    /// place before the next call.
+    bool is_there() const noexcept {
+        return stays.load(std::memory_order_acquire) || (module_of(section) == libcuda && libcuda.map->l_ld == section);
+    }
+};
+
+/// The first libcuda wins while it is loaded: a second copy (another folder, another namespace) keeps its own pointers,
+/// and those stay untouched.
+std::atomic<Binding*> bound{nullptr};
+
+Binding* bound_to() noexcept {
+    Binding* const binding = bound.load(std::memory_order_acquire);
+    if (binding == nullptr || !binding->is_there())
+        return nullptr;
+    // Every thread sees to it before it goes on, so that none reaches the session ahead of the driver's functions.
+    if (!binding->announced.load(std::memory_order_acquire)) {
+        driver::load(
+            [](void* map, const char* name) { return trace::find_symbol_in(static_cast<const link_map*>(map), name); },
+            const_cast<link_map*>(binding->libcuda.map));
+        session::code_unloaded();  // nothing that is known of another libcuda's functions holds
+        binding->announced.store(true, std::memory_order_release);
+    }
+    return binding;
 }
 
-// `pointer` belongs to a libcuda: bind to that one. The handle stays open, so that cached pointers survive a dlclose.
-void bind_from(void* pointer) {
-    if (bound.load(std::memory_order_acquire))
+Binding* bind(const Module& libcuda) noexcept {
+    Binding* before = bound.load(std::memory_order_acquire);
+    auto* const made = new (std::nothrow) Binding;
+    if (made == nullptr)
+        return nullptr;
+    made->libcuda = libcuda;
+    made->section = libcuda.map->l_ld;
+    made->stays.store(is_of_start(libcuda.map), std::memory_order_relaxed);
+    for (unsigned row = 0; row < rows; ++row)
+        made->functions[row] = trace::find_symbol_in(libcuda.map, names[row]);
+    // Of threads that come together one wins, and all go on with its libcuda.
+    if ((before != nullptr && before->is_there()) ||
+        !bound.compare_exchange_strong(before, made, std::memory_order_acq_rel))
+        delete made;
+    return bound_to();
+}
+
+/// `pointer` belongs to a libcuda: bind to that one, unless one is bound.
+Binding* bind_from(void* pointer) noexcept {
+    if (Binding* const binding = bound_to())
+        return binding;
+    const Module module = module_of(pointer);
+    if (module.map == nullptr || !is_libcuda(module.map->l_name) || !in_base_namespace(module.map))
+        return nullptr;
+    return bind(module);
+}
+
+/// Only for the program's own look-ups, where the loader's lock was taken anyway. The handle stays open, so that
+/// pointers which the program keeps survive its dlclose as they do with the drivers that stay by themselves.
+void pin() noexcept {
+    Binding* const binding = bound_to();
+    if (binding == nullptr || binding->stays.load(std::memory_order_acquire))
         return;
-    Dl_info info{};
-    link_map* map = nullptr;
-    if (dladdr1(pointer, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 || map == nullptr ||
-        !is_libcuda(map->l_name))
-        return;
-    if (void* const handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD))
-        bind(handle);
+    void* const handle = dlopen(binding->libcuda.map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == binding->libcuda.map)
+        binding->stays.store(true, std::memory_order_release);
+    else if (handle == nullptr)
+        (void)dlerror();
+    else
+        dlclose(handle);
 }
 
 // OPTIONS=coverage=1 asks what was handed out; look-ups come before the settings are read.
@@ -84,20 +136,10 @@ bool coverage_wanted() {
 void* note(const char* name, void* real, void* result) {
     if (!coverage_wanted())
         return result;
-    Dl_info info{};
-    if (dladdr(real, &info) != 0 && info.dli_fname != nullptr && is_libcuda(info.dli_fname))
+    const Module module = module_of(real);
+    if (module.map != nullptr && is_libcuda(module.map->l_name))
         session::looked_up(name, result != real);
     return result;
-}
-
-// A program that is linked to libcuda calls us without any look-up.
-void bind_by_name() {
-    if (bound.load(std::memory_order_acquire))
-        return;
-    if (void* const handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD))
-        bind(handle);
-    else
-        (void)dlerror();
 }
 
 }  // namespace
@@ -108,31 +150,45 @@ void* real_dlsym(void* handle, const char* name) noexcept {
 }
 
 void* found(Row row) noexcept {
-    return found_functions[static_cast<unsigned>(row)].load(std::memory_order_acquire);
+    const Binding* const binding = bound.load(std::memory_order_acquire);
+    return binding != nullptr ? binding->functions[static_cast<unsigned>(row)] : nullptr;
 }
 
 void* next(Row row) noexcept {
-    auto& slot = next_functions[static_cast<unsigned>(row)];
-    if (void* const known = slot.load(std::memory_order_acquire))
-        return known;
-    bind_by_name();
-    void* function = real_dlsym(RTLD_NEXT, names[static_cast<unsigned>(row)]);
-    if (function == nullptr) {
-        (void)dlerror();
-        function = found(row);
+    const auto index = static_cast<unsigned>(row);
+    Binding* binding = bound_to();
+    Module libcuda;
+    if (binding == nullptr) {  // a program that is linked to libcuda calls us without any look-up
+        libcuda = loaded_as("libcuda.so.1");
+        binding = libcuda.map != nullptr ? bind(libcuda) : nullptr;
     }
-    slot.store(function, std::memory_order_release);
-    return function;
+    void* known = next_functions[index].load(std::memory_order_acquire);
+    if (known == nullptr) {
+        known = next_of_start(names[index]);
+        next_functions[index].store(known != nullptr ? known : &none, std::memory_order_release);
+    }
+    if (known != nullptr && known != &none)
+        return known;
+    if (binding != nullptr)
+        return binding->functions[index];
+    return libcuda.map != nullptr ? trace::find_symbol_in(libcuda.map, names[index]) : nullptr;
 }
 
 void* swap(const char* name, void* pointer) noexcept {
     if (pointer == nullptr || name == nullptr || name[0] != 'c' || name[1] != 'u')
         return pointer;
-    bind_from(pointer);
-    for (unsigned row = 0; row < rows; ++row)
-        if (found_functions[row].load(std::memory_order_acquire) == pointer)
-            return note(name, pointer, handed_out(static_cast<Row>(row)));
+    if (const Binding* const binding = bind_from(pointer))
+        for (unsigned row = 0; row < rows; ++row)
+            if (binding->functions[row] == pointer)
+                return note(name, pointer, handed_out(static_cast<Row>(row)));
     return note(name, pointer, pointer);
+}
+
+static void* swap_and_pin(const char* name, void* pointer) noexcept {
+    void* const result = swap(name, pointer);
+    if (result != pointer)
+        pin();
+    return result;
 }
 
 }  // namespace keepgraph::preload
@@ -157,11 +213,11 @@ void keepgraph_find_loader() {
 }
 
 void* keepgraph_dlsym(void* handle, const char* name) {
-    return swap(name, real_dlsym(handle, name));
+    return swap_and_pin(name, real_dlsym(handle, name));
 }
 
 void* keepgraph_dlvsym(void* handle, const char* name, const char* version) {
     keepgraph_find_loader();
-    return swap(name, reinterpret_cast<void* (*)(void*, const char*, const char*)>(keepgraph_real_dlvsym)(handle, name,
-                                                                                                          version));
+    return swap_and_pin(name, reinterpret_cast<void* (*)(void*, const char*, const char*)>(keepgraph_real_dlvsym)(
+                                  handle, name, version));
 }

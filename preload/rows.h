@@ -23,12 +23,11 @@ enum class Row : unsigned {
 void* found(Row row) noexcept;
 
 /// The function that a call by symbol would have reached without us: the next preloaded library's if there is one, else
-/// the driver's. Null when there is none. May take the loader lock the first time.
+/// the driver's. Null when there is none.
 void* next(Row row) noexcept;
 
 /// What to hand out in place of `pointer`, which a look-up of `name` gave: our wrapper when it is a row's real
-/// function, else `pointer`. The name only decides whether it is worth looking; the pointer selects. May take the
-/// loader lock.
+/// function, else `pointer`. The name only decides whether it is worth looking; the pointer selects.
 void* swap(const char* name, void* pointer) noexcept;
 
 /// The real dlsym, for our own look-ups.

@@ -18,8 +18,6 @@ const Api& api() noexcept {
 }
 
 void load(void* (*find)(void* context, const char* name), void* context) noexcept {
-    if (published.load(std::memory_order_acquire) != &nothing_found)
-        return;
     auto* found = new (std::nothrow) Api;  // leaked: readers hold plain references until the process ends
     if (found == nullptr)
         return;
@@ -32,8 +30,9 @@ void load(void* (*find)(void* context, const char* name), void* context) noexcep
 #define FUNCTION(symbol) found->symbol = reinterpret_cast<decltype(found->symbol)>(look_up(#symbol));
 #include "driver/functions.def"
 #undef FUNCTION
-    const Api* expected = &nothing_found;
-    if (!any || !published.compare_exchange_strong(expected, found, std::memory_order_acq_rel))
+    if (any)
+        published.store(found, std::memory_order_release);
+    else
         delete found;
 }
 

@@ -15,8 +15,8 @@ struct Api {
 /// The functions found by load(); all null before it. Any thread.
 const Api& api() noexcept;
 
-/// Looks every function up with `find` and publishes them. The first call that finds any wins: a second libcuda in the
-/// process (another namespace, another copy) must not change what the first one's handles are read with.
+/// Looks every function up with `find` and publishes them, all at once, in place of those of an earlier call. That is
+/// for a libcuda that was unloaded and another that came: which of two loaded ones counts is the caller's choice.
 void load(void* (*find)(void* context, const char* name), void* context) noexcept;
 
 /// "CUDA_ERROR_INVALID_VALUE", or "CUresult 12345" for a code that the driver does not name. Any thread; the text lives

@@ -253,12 +253,20 @@ void* find_symbol_in(const char* file, const char* name) noexcept {
     for (const link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
         if (object->l_name == nullptr || object->l_ld == nullptr || !same(file_name(object->l_name), file))
             continue;
-        const SymbolTable table = symbol_table_of(object->l_addr, object->l_ld);
-        const ElfW(Sym)* const symbol = table.usable() ? look_up(table, name, gnu_hash_of(name)) : nullptr;
-        if (symbol != nullptr)
-            return reinterpret_cast<void*>(table.base + symbol->st_value);
+        if (void* const found = find_symbol_in(object, name))
+            return found;
     }
     return nullptr;
+}
+
+const ElfW(Sym) * symbol_in(const link_map* object, const char* name) noexcept {
+    const SymbolTable table = symbol_table_of(object->l_addr, object->l_ld);
+    return table.usable() ? look_up(table, name, gnu_hash_of(name)) : nullptr;
+}
+
+void* find_symbol_in(const link_map* object, const char* name) noexcept {
+    const ElfW(Sym)* const symbol = symbol_in(object, name);
+    return symbol != nullptr ? reinterpret_cast<void*>(object->l_addr + symbol->st_value) : nullptr;
 }
 
 void* find_symbol(const char* name) noexcept {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <link.h>
 #include <cstddef>
+
 #include <cstdint>
 #include <string>
 
@@ -22,6 +24,11 @@ void* find_symbol(const char* name) noexcept;
 /// looks symbols up through us before its own strcmp and dl_iterate_phdr work. Walks the loader's list without a lock:
 /// only for libraries that are never unloaded, such as libc.
 void* find_symbol_in(const char* file, const char* name) noexcept;
+
+/// The same in one object: the address, or the entry of its symbol table. The caller knows that the object stays loaded
+/// meanwhile. Takes no lock at all.
+void* find_symbol_in(const link_map* object, const char* name) noexcept;
+const ElfW(Sym) * symbol_in(const link_map* object, const char* name) noexcept;
 
 /// How often objects were loaded and unloaded so far. Any thread; about 50 ns.
 struct LoadCounts {

@@ -5,6 +5,7 @@
 // printed is the median over the rounds of each batch's time per call, and of their difference.
 //
 //   LD_PRELOAD=libkeepgraph_preload.so preloaded [ROUNDS]
+#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -126,6 +127,32 @@ void instantiations(std::size_t nodes, int rounds) {
         });
 }
 
+// The cudart door and below it the driver door, for a graph that is none, from two call sites in turn. Bare is the
+// function in cudart's own symbol table, called from the same two.
+__attribute__((noinline)) void call_here(decltype(&::cudaGraphDestroy) function) {
+    (void)function(nullptr);
+    asm volatile("");  // no tail call: the return address must lie here
+}
+__attribute__((noinline)) void call_there(decltype(&::cudaGraphDestroy) function) {
+    (void)function(nullptr);
+    asm volatile("");
+}
+void call_sites(int rounds) {
+    void* const cudart = dlopen("libcudart.so.13", RTLD_NOW);
+    const auto find = [&](void* handle) {
+        return reinterpret_cast<decltype(&::cudaGraphDestroy)>(dlsym(handle, "cudaGraphDestroy"));
+    };
+    const Pair<decltype(&::cudaGraphDestroy)> pair{find(cudart), find(RTLD_DEFAULT)};
+    if (pair.bare == nullptr || pair.wrapped == nullptr || pair.bare == pair.wrapped) {
+        std::printf("{\"what\": \"cudart call, two call sites in turn\", \"why_not\": \"no libcudart.so.13\"}\n");
+        return;
+    }
+    int at = 0;
+    measure(
+        "cudart call, two call sites in turn", pair, rounds, 2000,
+        [&](auto function) { at++ % 2 == 0 ? call_here(function) : call_there(function); }, [] {});
+}
+
 // What no scan can do without: the least that reading a graph costs.
 void reading(std::size_t nodes, int rounds) {
     const auto get_nodes = FIND_BARE(cuGraphGetNodes);
@@ -170,6 +197,7 @@ int main(int argc, char** argv) {
     launches("launch, 2 nodes, 64 execs in turn", 2, 64, rounds, 192);
     launches("launch, 10000 nodes, one exec", 10000, 1, rounds / 4 + 1, 5);
     allocations(rounds);
+    call_sites(rounds);
     instantiations(10000, rounds / 20 + 5);
     reading(10000, rounds / 20 + 5);
 }

@@ -242,6 +242,56 @@ INSTANTIATE_TEST_SUITE_P(All, HostilePlugins,
                                          Plugins{"deepbind_driver", "deepbind", {"driver"}, -1}),
                          [](const auto& info) { return std::string(info.param.name); });
 
+INSTANTIATE_TEST_SUITE_P(Doors, HostilePlugins,
+                         testing::Values(
+                             // A constructor waits for a thread while dlopen holds the loader's lock.
+                             Plugins{"constructor", "local", {"shared", "constructor_shared"}, 2},
+                             Plugins{"constructor_linked", "local", {"constructor_linked"}, 1},
+                             // Unloaded with libcuda, and there again.
+                             Plugins{"linked", "local", {"linked"}, 1},
+                             Plugins{"linked_unloaded", "close", {"linked", "linked"}, 2},
+                             Plugins{"linked_after_another", "close", {"linked", "driver", "linked", "shared"}, 4}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+struct Cudarts {
+    const char* name;
+    const char* mode;
+    std::vector<const char*> plugins;
+};
+
+class HostileCudarts : public testing::TestWithParam<Cudarts> {};
+
+TEST_P(HostileCudarts, CallsReachThePluginsOwn) {
+    std::vector<std::string> args{victim("plugin_host"), GetParam().mode};
+    for (const char* plugin : GetParam().plugins)
+        args.push_back(victim(std::string("libown_cudart") + plugin + ".so"));
+    const Outcome outcome = expect_transparent(args);
+    EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+    EXPECT_NE(outcome.out.find("too large: 2, last error 2"), std::string::npos) << outcome.describe();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HostileCudarts,
+                         testing::Values(Cudarts{"in_turn", "turns", {"13", "12", "_indirect"}},
+                                         Cudarts{"closed", "close", {"13", "13", "_indirect", "_indirect"}},
+                                         // Another in its place, which may lie exactly where the first one lay.
+                                         Cudarts{"another_after", "close", {"13", "12", "13", "_indirect", "12"}}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(HostileLoader, ConstructorWaitsForAThread) {
+    for (const char* form : {"shared", "static", "linked"}) {
+        const std::string program = victim(std::string("loader_lock_") + form);
+        Conditions conditions;
+        conditions.timeout = std::chrono::seconds(10);
+        for (const bool used : {false, true}) {
+            std::vector<std::string> args{program, victim("libloader_lock_plugin.so")};
+            if (used)
+                args.emplace_back("used");
+            const Outcome outcome = expect_transparent(args, conditions);
+            EXPECT_TRUE(outcome.ended_with(0)) << form << (used ? " used: " : ": ") << outcome.describe();
+        }
+    }
+}
+
 TEST(Hostile, ChainOfTwoPreloadsInBothOrders) {
     std::string other = victim("libcounting_preload.so");
     for (const char* program :

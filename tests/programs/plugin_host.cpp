@@ -2,20 +2,23 @@
 // plugin_host MODE LIBRARY...     loads each library and runs its plugin_run, in order
 //   local, global, deepbind       how they are loaded: RTLD_LOCAL, RTLD_GLOBAL, RTLD_LOCAL | RTLD_DEEPBIND
 //   close                         as local, and each is closed after its run
+//   turns                         as local, and when all are loaded they run in turn, three times
 #include <dlfcn.h>
 
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 int main(int argc, char** argv) {
     if (argc < 3) {
-        std::printf("usage: plugin_host local|global|deepbind|close LIBRARY...\n");
+        std::printf("usage: plugin_host local|global|deepbind|close|turns LIBRARY...\n");
         return 2;
     }
     const char* mode = argv[1];
     const int flags = std::strcmp(mode, "global") == 0     ? RTLD_GLOBAL
                       : std::strcmp(mode, "deepbind") == 0 ? RTLD_LOCAL | RTLD_DEEPBIND
                                                            : RTLD_LOCAL;
+    std::vector<int (*)()> loaded;
     for (int i = 2; i < argc; ++i) {
         const char* name = std::strrchr(argv[i], '/');
         name = name != nullptr ? name + 1 : argv[i];
@@ -29,13 +32,23 @@ int main(int argc, char** argv) {
             std::printf("%s: no plugin_run\n", name);
             return 3;
         }
+        if (std::strcmp(mode, "turns") == 0) {
+            loaded.push_back(run);
+            continue;
+        }
         std::printf("-- %s\n", name);
         std::fflush(stdout);
         std::printf("%s: %d\n", name, run());
         std::fflush(stdout);
         if (std::strcmp(mode, "close") == 0) {
-            std::printf("%s: closed %d\n", name, dlclose(library));
+            const int closed = dlclose(library);
+            std::printf("%s: closed %d\n", name, closed);
+            std::fflush(stdout);
         }
+    }
+    for (int round = 0; round < 3; ++round) {
+        for (int (*run)() : loaded)
+            std::printf("round %d: %d\n", round, run());
     }
     return 0;
 }
