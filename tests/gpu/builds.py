@@ -17,7 +17,10 @@ class BuildFailed(Exception):
 def call(command):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     if done.returncode != 0:
-        raise BuildFailed(" ".join(command[:3]) + " ...: " + " / ".join(done.stdout.strip().splitlines()[-5:]))
+        lines = done.stdout.strip().splitlines()
+        # Of a build that goes on with other files after an error, the end tells nothing.
+        errors = [line for line in lines if "FAILED" in line or "error" in line or "ERROR" in line]
+        raise BuildFailed(" ".join(command[:3]) + " ...: " + " / ".join((errors or lines[-5:])[:8]))
 
 
 class Build:
