@@ -32,6 +32,17 @@ CUmodule kernels() {
     return module;
 }
 
+namespace {
+bool context_has_ended = false;
+}
+
+void context_ended() {
+    context_has_ended = true;
+}
+bool has_context_ended() {
+    return context_has_ended;
+}
+
 CUfunction kernel(const char* name) {
     CUfunction function = nullptr;
     MUST(CU(cuModuleGetFunction)(&function, kernels(), name));

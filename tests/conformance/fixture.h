@@ -15,6 +15,10 @@ void must(CUresult code, const char* step);
 CUcontext primary();
 CUmodule kernels();  // the module of tests/programs/kernels.h
 CUfunction kernel(const char* name);
+/// The probe ended the primary context, and with it what probes share: the next one gets a process of its own. Said by
+/// the probe, since a driver may follow a module that is gone when it is asked for it.
+void context_ended();
+bool has_context_ended();
 extern const char* const ptx;
 
 /// A stream that the legacy stream does not wait for, unless flags say otherwise. Destroyed at the end of the scope.

@@ -129,6 +129,8 @@ int run_from(const std::vector<const Probe*>& chosen, Progress* progress) {
             std::fprintf(stderr, "conformance: %s does not do what its name says\n", probe.name.c_str());
             progress->result = 1;
         }
+        if (has_context_ended())
+            return spoilt;
         CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
         CU(cuThreadExchangeStreamCaptureMode)(&mode);
         CU(cuCtxSetCurrent)(primary());

@@ -224,12 +224,14 @@ PROBE("cuDevicePrimaryCtxRelease_v2.error") {
 }
 PROBE("cuDevicePrimaryCtxReset.success") {
     out("reset", CU(cuDevicePrimaryCtxReset)(0));
+    context_ended();
 }
 PROBE("cuDevicePrimaryCtxReset.error") {
     out("no_device", CU(cuDevicePrimaryCtxReset)(4711));
 }
 PROBE("cuDevicePrimaryCtxReset_v2.success") {
     out("reset", CU(cuDevicePrimaryCtxReset_v2)(0));
+    context_ended();
 }
 PROBE("cuDevicePrimaryCtxReset_v2.error") {
     out("no_device", CU(cuDevicePrimaryCtxReset_v2)(4711));
