@@ -65,14 +65,14 @@ TEST_F(ReportWriterLimits, ParentThatIsAFile) {
     EXPECT_EQ(Writer::make(scratch / "file/recording", plenty, {}, problem), nullptr);
     EXPECT_TRUE(has(problem, scratch / "file/recording")) << problem;
     EXPECT_TRUE(has(problem, "Not a directory")) << problem;
-    EXPECT_TRUE(has(problem, "set OUT to another folder")) << problem;
+    EXPECT_TRUE(has(problem, "set KEEPGRAPH_OUT to another folder")) << problem;
     EXPECT_EQ(content(scratch / "file"), "theirs");
 }
 
 TEST_F(ReportWriterLimits, FolderWhereNobodyMayMakeOne) {
     EXPECT_EQ(Writer::make("/proc/keepgraph/recording", plenty, {}, problem), nullptr);
     EXPECT_TRUE(has(problem, "/proc/keepgraph")) << problem;
-    EXPECT_TRUE(has(problem, "; set OUT to")) << problem;
+    EXPECT_TRUE(has(problem, "; set KEEPGRAPH_OUT to")) << problem;
 }
 
 TEST_F(ReportWriterLimits, RelativeFolderIsRefused) {

@@ -154,8 +154,11 @@ TEST_P(SessionNoMemory, TheProgramGoesOnWhicheverRequestFails) {
     ASSERT_NE(said.find("keepgraph: 2 graphs, 4 replays; "), std::string::npos) << said;
     ASSERT_GT(requests, 100);
     int bad = 0;
+    // Each run forks. All requests would take minutes, most of them for what differs in nothing: strings of one
+    // function.
+    const long step = GetParam() ? 3 : 2;
     for (const bool and_later : {false, true})
-        for (long first = 1; first <= requests && bad < 5; ++first) {
+        for (long first = 1; first <= requests && bad < 5; first += and_later ? 3 * step + 1 : step) {
             const Result result = run_once(first, and_later, GetParam(), said, status);
             const bool told = said.find("keepgraph: finding 1: ") != std::string::npos ||
                               said.find("keepgraph: out of memory in ") != std::string::npos;
