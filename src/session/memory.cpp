@@ -203,7 +203,7 @@ void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
         const Event event = here(session, call);
         const driver::RelaxedCapture relaxed;
         memory::Allocation younger;
-        if (!memory::identify(base, younger))
+        if (memory::identify(base, younger) != memory::Identity::known)
             return;
         const std::lock_guard lock(session.mutex);
         if (all)
