@@ -41,7 +41,7 @@ struct Node {
     CUgraphNode handle = nullptr;  ///< in the template: a key, never passed to the driver once the template is gone
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
     bool enabled = true;
-    bool readable = true;  ///< false: the driver did not tell what it holds
+    bool readable = true;  ///< false: the driver did not tell what it holds, or which memory that is
     std::uint32_t detail = 0;
 };
 
@@ -98,7 +98,9 @@ class Snapshot {
     /// The bodies get other numbers: `moved` has the new one of each old one, UINT32_MAX for those that went.
     bool set_child(std::uint32_t index, CUgraph graph, Functions& functions, std::vector<std::uint32_t>& moved);
     void set_enabled(std::uint32_t index, bool enabled) noexcept { bodies_[0].nodes[index].enabled = enabled; }
-    void set_unreadable(std::uint32_t index) noexcept { bodies_[0].nodes[index].readable = false; }
+    void set_unreadable(std::uint32_t node, std::uint32_t body = 0) noexcept {
+        bodies_[body].nodes[node].readable = false;
+    }
 
     /// Bytes held, about.
     std::size_t bytes() const noexcept;

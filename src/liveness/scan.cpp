@@ -71,6 +71,11 @@ class Scanner {
             default:
                 break;
         }
+        if (unanswered_) {
+            unanswered_ = false;
+            ++result_.opaque;
+            result_.unanswered.push_back({body_, node_});
+        }
     }
 
     void kernel(const Body& body, const graph::Kernel& kernel) {
@@ -89,9 +94,12 @@ class Scanner {
                 std::memcpy(&word, packed + start + at, sizeof word);
                 const Slot slot{Slot::Kind::parameter, static_cast<std::uint16_t>(i), at};
                 const Grade grade = partial && size > 8 && !leading ? Grade::possible : Grade::likely;
-                if (word != 0 && refer(slot, word, grade))
+                const Meaning meaning = word != 0 ? refer(slot, word, grade) : Meaning::number;
+                if (meaning == Meaning::address)
                     continue;
                 leading = false;
+                if (meaning == Meaning::unknown)
+                    continue;
                 // Memory that died before it was looked at is no plain number, although nothing lives there now.
                 auto& held_number = function.slots[(start + at) / 4].held_number;
                 if (word != 0 && !held_number.load(std::memory_order_relaxed) && !ever_.contains(word) && !own(word))
@@ -125,16 +133,22 @@ class Scanner {
 
     void certain(Slot::Kind kind, std::uintptr_t address) { (void)refer({kind, 0, 0}, address, Grade::certain); }
 
-    bool refer(const Slot& slot, std::uintptr_t address, Grade grade) {
+    enum class Meaning : unsigned char { address, number, unknown };
+
+    Meaning refer(const Slot& slot, std::uintptr_t address, Grade grade) {
         if (own(address))  // before the cache is asked: its numbers are those of the result
-            return false;
+            return Meaning::number;
         const auto index = cache_.find(address);
         if (index == memory::ScanCache::none)
-            return false;
+            return Meaning::number;
+        if (index == memory::ScanCache::unknown) {
+            unanswered_ = true;
+            return Meaning::unknown;
+        }
         if (index == result_.allocations.size())
             result_.allocations.push_back(cache_.at(index));
         result_.references.push_back({body_, node_, slot, grade, false, index, address});
-        return true;
+        return Meaning::address;
     }
 
     // [begin, end) pairs are common, and `end` is often the first byte of an allocation that has nothing to do with it.
@@ -166,6 +180,7 @@ class Scanner {
     Scan result_;
     std::uint32_t body_ = 0;
     std::uint32_t node_ = 0;
+    bool unanswered_ = false;  // of the node that is being looked at
 };
 
 }  // namespace

@@ -33,11 +33,17 @@ struct Reference {
     std::uintptr_t address = 0;
 };
 
+struct Place {
+    std::uint32_t body = 0;  ///< in Snapshot::bodies()
+    std::uint32_t node = 0;  ///< in that body
+};
+
 /// What a graph refers to. Sorted by body and node.
 struct Scan {
     std::vector<Reference> references;
     std::vector<memory::Allocation> allocations;  ///< distinct, by Reference::input
     std::uint32_t opaque = 0;                     ///< nodes that could not be looked into
+    std::vector<Place> unanswered;                ///< those of them of whose addresses the driver did not say all
     bool raised =
         false;  ///< a slot of some function turned out to hold no ends: older references may have become likely
 };

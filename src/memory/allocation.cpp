@@ -40,16 +40,23 @@ std::uint64_t buffer_id(std::uintptr_t address) noexcept {
     return id;
 }
 
-bool identify(std::uintptr_t address, Allocation& out) noexcept {
-    out.id = buffer_id(address);
-    if (out.id == 0)
-        return false;
+Identity identify(std::uintptr_t address, Allocation& out) noexcept {
     const auto ask = driver::api().cuPointerGetAttribute;
+    if (ask == nullptr)
+        return Identity::unknown;
+    unsigned long long id = 0;
     CUdeviceptr base = 0;
     std::size_t size = 0;
-    if (ask(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address) != CUDA_SUCCESS ||
-        ask(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address) != CUDA_SUCCESS)
-        return false;
+    CUresult result = ask(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address);
+    if (result == CUDA_SUCCESS)
+        result = ask(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address);
+    if (result == CUDA_SUCCESS)
+        result = ask(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address);
+    if (result != CUDA_SUCCESS)
+        return result == CUDA_ERROR_INVALID_VALUE ? Identity::none : Identity::unknown;
+    if (id == 0)
+        return Identity::none;
+    out.id = id;
     out.base = base;
     out.size = size;
     unsigned int type = CU_MEMORYTYPE_DEVICE;
@@ -60,7 +67,7 @@ bool identify(std::uintptr_t address, Allocation& out) noexcept {
     (void)ask(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
     out.kind = managed != 0 ? Kind::managed : type == CU_MEMORYTYPE_HOST ? Kind::pinned : Kind::device;
     out.device = device;
-    return out.covers(address);
+    return out.covers(address) ? Identity::known : Identity::none;
 }
 
 ScanCache::ScanCache(std::vector<Allocation> dead) : dead_(std::move(dead)) {
@@ -90,7 +97,10 @@ std::uint32_t ScanCache::find(std::uintptr_t word) {
     if (no_address_.contains(word))
         return none;
     Allocation found;
-    if (!identify(word, found) && !find_dead(word, found)) {
+    const Identity identity = identify(word, found);
+    if (identity != Identity::known && !find_dead(word, found)) {
+        if (identity == Identity::unknown)
+            return unknown;
         if (no_address_.size() < most_non_addresses)
             no_address_.insert(word);
         return none;

@@ -30,8 +30,11 @@ struct Allocation {
 /// holds a driver::RelaxedCapture.
 std::uint64_t buffer_id(std::uintptr_t address) noexcept;
 
-/// The live allocation that holds `address`; false when the driver knows none. The caller holds a RelaxedCapture.
-bool identify(std::uintptr_t address, Allocation& out) noexcept;
+/// `unknown`: the driver failed to answer, which says nothing about the address. Only CUDA_ERROR_INVALID_VALUE is its
+/// "no allocation there".
+enum class Identity : unsigned char { known, none, unknown };
+/// The live allocation that holds `address`; `out` is set only when it is known. The caller holds a RelaxedCapture.
+Identity identify(std::uintptr_t address, Allocation& out) noexcept;
 
 /// identify() for one scan of a graph: asks the driver once per distinct allocation, and once per distinct word that is
 /// no address. It must not outlive the scan, since allocations come and go.
@@ -40,8 +43,10 @@ bool identify(std::uintptr_t address, Allocation& out) noexcept;
 class ScanCache {
   public:
     static constexpr std::uint32_t none = UINT32_MAX;
+    static constexpr std::uint32_t unknown = UINT32_MAX - 1;
     explicit ScanCache(std::vector<Allocation> dead = {});
-    /// Number of the allocation that holds `word`, from 0 in the order in which they were first met, or `none`.
+    /// Number of the allocation that holds `word`, from 0 in the order in which they were first met; `none`, or
+    /// `unknown` when the driver failed to answer: such a word is asked about again.
     std::uint32_t find(std::uintptr_t word);
     const Allocation& at(std::uint32_t index) const noexcept { return met_[index]; }
 

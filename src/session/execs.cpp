@@ -123,6 +123,9 @@ void take(Session& session, Exec& exec, liveness::Scan& scan, std::vector<livene
         into.swap(scan.references);
     else
         into.insert(into.end(), scan.references.begin(), scan.references.end());
+    // Later calls that change a node count by what the snapshot says of it.
+    for (const liveness::Place& unanswered : scan.unanswered)
+        exec.snapshot.set_unreadable(unanswered.node, unanswered.body);
     exec.opaque += scan.opaque;
     session.opaque += scan.opaque;
     if (scan.raised)

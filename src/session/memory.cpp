@@ -205,7 +205,7 @@ void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
         const Event event = here(session, call);
         const driver::RelaxedCapture relaxed;
         memory::Allocation younger;
-        if (!memory::identify(base, younger))
+        if (memory::identify(base, younger) != memory::Identity::known)
             return;
         const Locked lock(session);
         if (all)

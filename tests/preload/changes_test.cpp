@@ -59,8 +59,42 @@ TEST_P(ChangesOfGraphMemory, AreNoFindings) {
     EXPECT_EQ(summary.graphs, 3);
     EXPECT_GT(summary.inputs, 0) << "no finding because nothing was looked at";
 }
-INSTANTIATE_TEST_SUITE_P(All, ChangesOfGraphMemory, testing::Values("call", "node", "early"),
+INSTANTIATE_TEST_SUITE_P(All, ChangesOfGraphMemory, testing::Values("call", "node", "early", "captured"),
                          [](const auto& info) { return std::string(info.param); });
+
+TEST(ChangesOfTemplates, CapturedFreeIsNoDeath) {
+    TempFolder folder;
+    const Outcome outcome = expect_transparent({hostile("nodes"), "memory", "captured"}, recorded(folder));
+    EXPECT_EQ(summary_or_fail(outcome).replays, 3) << outcome.describe();
+    EXPECT_EQ(count_lines_with(split_lines(outcome.out), "captured cuMemFreeAsync 0"), 1u) << outcome.describe();
+    EXPECT_EQ(Recording::only_one_in(folder.path()).of_type("death"), std::vector<Json>{});
+}
+
+TEST(ChangesOfTemplates, EdgesAreReadBeforeANodeGoes) {
+    TempFolder folder;
+    const Outcome outcome = expect_transparent({hostile("changes"), "destroy_node"}, recorded(folder));
+    EXPECT_EQ(summary_or_fail(outcome).findings, 1) << outcome.describe();
+    const Json graph = Recording::only_one_in(folder.path()).graph(1);
+    EXPECT_EQ(graph.at("nodes").size(), 2u);
+    EXPECT_EQ(graph.at("edges_known"), true);
+    ASSERT_EQ(graph.at("edges").size(), 1u);
+    EXPECT_EQ(graph.at("edges")[0].at("from"), 0);
+    EXPECT_EQ(graph.at("edges")[0].at("to"), 1);
+}
+
+TEST(ChangesOfStreams, CaptureOfADestroyedStreamIsNotThatOfItsSuccessor) {
+    TempFolder folder;
+    const Outcome outcome = expect_transparent({hostile("stream_gone")}, recorded(folder));
+    ASSERT_EQ(count_lines_with(split_lines(outcome.out), "the handle came back: 1"), 1u) << outcome.describe();
+    EXPECT_EQ(count_lines_with(split_lines(outcome.out), "cuStreamEndCapture 0"), 0u) << outcome.describe();
+    const Recording recording = Recording::only_one_in(folder.path());
+    const std::vector<Json> captures = recording.of_type("capture");
+    ASSERT_EQ(captures.size(), 1u) << "the end of no capture was taken for the end of the first stream's";
+    EXPECT_EQ(captures[0].at("capture"), 2);
+    EXPECT_EQ(captures[0].at("result"), "CUDA_SUCCESS");
+    ASSERT_EQ(recording.findings().size(), 1u);
+    EXPECT_EQ(recording.findings()[0].at("capture"), 2);
+}
 
 class ChangesOfContext : public testing::TestWithParam<const char*> {};
 

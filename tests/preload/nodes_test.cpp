@@ -61,6 +61,26 @@ TEST(Nodes, OpaqueNodeThatIsSetToSomethingReadableIsOpaqueNoMore) {
     EXPECT_EQ(summary->findings, 1);
 }
 
+TEST(Nodes, AddressThatTheDriverSaysNothingAboutMakesItsNodeOpaque) {
+    // The first question is for the input, which is freed later: without an answer there can be no finding.
+    Outcome outcome = expect_transparent({victim("freed_input_driver")},
+                                         Conditions{}.with("KEEPGRAPH_SIM_FAIL", "cuPointerGetAttribute:1=999"));
+    auto summary = summary_of(outcome);
+    ASSERT_TRUE(summary) << outcome.describe();
+    EXPECT_EQ(summary->opaque, 1) << outcome.describe();
+    EXPECT_EQ(summary->inputs, 1) << "the output was answered";
+    EXPECT_EQ(summary->findings, 0);
+}
+
+TEST(Nodes, UnansweredNodeThatIsSetToSomethingKnownIsOpaqueNoMore) {
+    Outcome outcome = expect_transparent({victim("exec_update"), "set_params"},
+                                         Conditions{}.with("KEEPGRAPH_SIM_FAIL", "cuPointerGetAttribute:1=999"));
+    auto summary = summary_of(outcome);
+    ASSERT_TRUE(summary) << outcome.describe();
+    EXPECT_EQ(summary->opaque, 0) << outcome.describe();
+    EXPECT_EQ(summary->findings, 1);
+}
+
 TEST(Nodes, ChildGraphsAreLookedIntoAndNamedByTheirPath) {
     TempFolder folder;
     Outcome outcome = expect_transparent({hostile("nodes"), "child"}, recorded(folder));

@@ -2,9 +2,13 @@
 // What a process leaves on disk with OUT: src/report/README.md, case E1, and F1 once more on the full record.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <map>
+#include <regex>
 #include <set>
 
 #include "harness/on_double.h"
@@ -46,6 +50,84 @@ TEST(Recording, FindingIsWholeAndPointsToItsStacks) {
     EXPECT_EQ(last.at("findings"), 1);
     EXPECT_EQ(last.at("replays"), 2);
     EXPECT_TRUE(recording.has_graph_file(1));
+}
+
+std::vector<std::string> lines_of(std::vector<std::string> args) {
+    Command command;
+    command.args = std::move(args);
+    command.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
+    return split_lines(run(command).out);
+}
+
+/// As readelf says; "" when the file has none.
+std::string build_id_of(const std::string& path) {
+    const std::string title = "Build ID: ";
+    for (const std::string& line : lines_of({"readelf", "-n", path}))
+        if (const size_t at = line.find(title); at != std::string::npos)
+            return line.substr(at + title.size());
+    return "";
+}
+
+TEST(Recording, ManifestSaysWhatRan) {
+    TempFolder folder;
+    Conditions conditions = recorded(folder, "graphs");
+    const std::map<std::string, std::string> set = {{"CHECK", "inputs"},     {"ON_FINDING", "refuse:certain"},
+                                                    {"KEEP", "data,max=3M"}, {"OUT", folder / "recording-%p"},
+                                                    {"WRITE", "graphs"},     {"STACKS", "all"}};
+    for (const auto& [name, value] : set)
+        conditions = conditions.with("KEEPGRAPH_" + name, value);
+    const std::string program = victim("freed_input_shared");
+    expect_transparent({program, "a word", ""}, conditions);
+    const Recording recording = Recording::only_one_in(folder.path());
+    const Json& manifest = recording.manifest;
+    EXPECT_EQ(manifest.at("schema"), 1);
+    EXPECT_EQ(recording.folder, folder / ("recording-" + manifest.at("pid").dump()));
+    EXPECT_EQ(manifest.at("command"), (Json{program, "a word", ""}));
+    char host[256] = "";
+    ASSERT_EQ(gethostname(host, sizeof host - 1), 0);
+    EXPECT_EQ(manifest.at("host"), host);
+    EXPECT_TRUE(std::regex_match(manifest.at("started").get<std::string>(),
+                                 std::regex("20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z")))
+        << manifest.at("started");
+    const std::vector<std::string> version = lines_of({command_path(), "--version"});
+    ASSERT_FALSE(version.empty());
+    EXPECT_NE(version[0].find(manifest.at("keepgraph").get<std::string>()), std::string::npos) << version[0];
+    EXPECT_EQ(manifest.at("keepgraph").get<std::string>().find_first_not_of("0123456789."), std::string::npos);
+
+    EXPECT_GE(manifest.at("driver").at("version"), 12000);
+    const std::string driver = manifest.at("driver").at("path");
+    EXPECT_TRUE(std::filesystem::equivalent(driver, double_folder() + "/libcuda.so.1")) << driver;
+    for (const auto& [name, value] : set)
+        EXPECT_EQ(manifest.at("settings").value(name, ""), value) << name;
+    EXPECT_TRUE(manifest.at("settings").contains("OPTIONS"));
+
+    const auto number = [](const Json& text) { return std::stoull(text.get<std::string>(), nullptr, 16); };
+    std::vector<Json> modules = manifest.at("modules").get<std::vector<Json>>();
+    for (const Json& later : recording.of_type("module"))
+        modules.push_back(later);
+    std::set<std::string> names;
+    for (const Json& module : modules) {
+        EXPECT_LT(number(module.at("base")), number(module.at("end"))) << module;
+        const std::string path = module.at("path");
+        names.insert(path.substr(path.rfind('/') + 1));
+        if (file_exists(path)) {  // not the vdso
+            EXPECT_EQ(module.at("build_id"), build_id_of(path)) << path;
+        }
+    }
+    for (const char* name : {"freed_input_shared", "libkeepgraph_preload.so", "libcudart.so.13", "libc.so.6"})
+        EXPECT_EQ(names.count(name), 1u) << name;
+    EXPECT_FALSE(build_id_of(program).empty()) << "nothing was compared";
+    // The program's own code lies in some frame, and every address that does must be in a module.
+    size_t frames = 0;
+    for (const Json& stack : recording.of_type("stack"))
+        for (const Json& frame : stack.at("frames")) {
+            const auto address = number(frame);
+            ++frames;
+            EXPECT_TRUE(std::any_of(modules.begin(), modules.end(), [&](const Json& module) {
+                return address >= number(module.at("base")) && address < number(module.at("end"));
+            })) << frame;
+        }
+    EXPECT_GT(frames, 10u);
 }
 
 TEST(Recording, EveryEventHasItsCommonKeysAndTimeGoesOn) {

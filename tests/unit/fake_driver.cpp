@@ -78,6 +78,10 @@ CUresult get_parameter(Handle handle, std::size_t index, std::size_t* offset, st
 CUresult get_attribute(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
     FakeDriver& driver = FakeDriver::get();
     driver.ids_asked += attribute == CU_POINTER_ATTRIBUTE_BUFFER_ID;
+    if (driver.failing_attributes > 0) {
+        --driver.failing_attributes;
+        return CUDA_ERROR_UNKNOWN;
+    }
     const auto found = std::find_if(driver.memory.begin(), driver.memory.end(),
                                     [&](const FakeMemory& memory) { return address - memory.base < memory.size; });
     if (found == driver.memory.end())

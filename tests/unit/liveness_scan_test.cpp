@@ -152,6 +152,27 @@ TEST_F(LivenessScan, NodesThatCannotBeReadAreOpaque) {
     EXPECT_TRUE(scan.references.empty());
 }
 
+TEST_F(LivenessScan, NodeWithAnAddressThatTheDriverSaysNothingAboutIsOpaque) {
+    graph.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = c;
+    graph.add_kernel(two, a, b);
+    const graph::Snapshot snapshot = read();
+    driver.failing_attributes = 1;
+    Scan first = scan(snapshot, ever);
+    EXPECT_EQ(first.opaque, 1u);
+    ASSERT_EQ(first.unanswered.size(), 1u);
+    EXPECT_EQ(first.unanswered[0].body, 0u);
+    EXPECT_EQ(first.unanswered[0].node, 0u);
+    EXPECT_EQ(first.references.size(), 2u) << "the other node is not concerned";
+    driver.failing_attributes = 2;
+    const Scan kernel = scan_node(snapshot, 1, ever);
+    EXPECT_EQ(kernel.opaque, 1u) << "once for both of its addresses";
+    EXPECT_TRUE(kernel.references.empty());
+    const Scan later = scan(snapshot, ever);
+    EXPECT_EQ(later.opaque, 0u);
+    ASSERT_EQ(later.references.size(), 3u);
+    EXPECT_EQ(grade_now(snapshot, later.references[1]), Grade::likely) << "no answer does not make it a plain number";
+}
+
 TEST_F(LivenessScan, DroppedArgumentsAreNotRead) {
     graph.add_kernel(two, a, b);
     graph::Snapshot snapshot = read();

@@ -29,16 +29,16 @@ TEST_F(MemoryAllocation, IdentifyTellsRangeKindAndDevice) {
                      {8, second, 0x200, CU_MEMORYTYPE_HOST, 0, 0},
                      {9, second + 0x1000, 0x300, CU_MEMORYTYPE_HOST, 1, 0}};
     Allocation found;
-    ASSERT_TRUE(identify(first + 0x80, found));
+    ASSERT_EQ(identify(first + 0x80, found), Identity::known);
     EXPECT_EQ(found.id, 7u);
     EXPECT_EQ(found.base, first);
     EXPECT_EQ(found.size, 0x100u);
     EXPECT_EQ(found.end(), first + 0x100);
     EXPECT_EQ(found.kind, Kind::device);
     EXPECT_EQ(found.device, 3);
-    ASSERT_TRUE(identify(second, found));
+    ASSERT_EQ(identify(second, found), Identity::known);
     EXPECT_EQ(found.kind, Kind::pinned);
-    ASSERT_TRUE(identify(second + 0x1000, found));
+    ASSERT_EQ(identify(second + 0x1000, found), Identity::known);
     EXPECT_EQ(found.kind, Kind::managed) << "wherever its pages are at the moment";
     EXPECT_STREQ(to_string(Kind::device), "device");
     EXPECT_STREQ(to_string(Kind::managed), "managed");
@@ -49,10 +49,27 @@ TEST_F(MemoryAllocation, NothingIsIdentifiedWithoutARange) {
     driver.memory = {{7, first, 0x100}};
     driver.range_known = false;
     Allocation found;
-    EXPECT_FALSE(identify(first, found));
+    EXPECT_NE(identify(first, found), Identity::known);
     driver.range_known = true;
-    EXPECT_FALSE(identify(first + 0x100, found));
-    EXPECT_TRUE(identify(first, found));
+    EXPECT_EQ(identify(first + 0x100, found), Identity::none);
+    EXPECT_EQ(identify(first, found), Identity::known);
+}
+
+TEST_F(MemoryAllocation, DriverThatFailsToAnswerSaysNothing) {
+    driver.memory = {{7, first, 0x100}};
+    Allocation found;
+    ScanCache cache, with_dead({{8, second, 0x100, Kind::device, 0}});
+    driver.failing_attributes = 1;
+    EXPECT_EQ(identify(first, found), Identity::unknown);
+    driver.failing_attributes = 1;
+    EXPECT_EQ(cache.find(first), ScanCache::unknown);
+    EXPECT_EQ(cache.find(first), 0u) << "asked again, since the failure was not the word's";
+    driver.failing_attributes = 2;
+    EXPECT_EQ(with_dead.find(second + 8), 0u) << "known to be dead, whatever the driver says";
+    EXPECT_EQ(with_dead.find(first), ScanCache::unknown);
+    const Lacking no_attributes(&driver::Api::cuPointerGetAttribute);
+    EXPECT_EQ(identify(first, found), Identity::unknown);
+    EXPECT_EQ(ScanCache().find(first), ScanCache::unknown);
 }
 
 TEST_F(MemoryAllocation, CoversItsBytesAndNoMore) {

@@ -3,6 +3,7 @@
 //   again          the template is instantiated again after the free of its input, and launched
 //   update         the exec takes over a template that still refers to the freed memory
 //   set            its node is given the address of freed memory
+//   destroy_node   the second of its two nodes is taken out of the template, which the exec does not mind
 //   loop N         N times: the node is given a new buffer, which is freed before the launch
 //   alternate N    N times: the node is given one buffer, then another; then one launch
 //   kernels N      the same between a kernel with 8 bytes of parameters and one with 1 KB; memory must stay flat
@@ -19,6 +20,7 @@ decltype(&cuGraphCreate) create = nullptr;
 decltype(&cuGraphAddKernelNode_v2) add_kernel = nullptr;
 decltype(&cuGraphExecKernelNodeSetParams_v2) set_kernel = nullptr;
 decltype(&cuGraphExecUpdate_v2) update = nullptr;
+decltype(&cuGraphDestroyNode) destroy_node = nullptr;
 
 struct Scale {
     CUdeviceptr in;
@@ -95,12 +97,22 @@ int main(int argc, char** argv) {
     find_function(add_kernel, "cuGraphAddKernelNode_v2");
     find_function(set_kernel, "cuGraphExecKernelNodeSetParams_v2");
     find_function(update, "cuGraphExecUpdate_v2");
+    find_function(destroy_node, "cuGraphDestroyNode");
     scene.output = scene.buffer(0.0f);
     const CUdeviceptr in = scene.buffer(1.0f), other = scene.buffer(2.0f);
     CUgraphNode node = nullptr, unused = nullptr;
     const CUgraph graph = graph_of(scene, in, &node);
     const CUgraph same = graph_of(scene, in, &unused);
+    CUgraphNode second = nullptr;
+    if (is("destroy_node")) {
+        const Scale scale(scene, other);
+        must("cuGraphAddKernelNode", add_kernel(&second, graph, &node, 1, &scale.node));
+    }
     must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
+    if (is("destroy_node")) {
+        say("cuGraphDestroyNode", destroy_node(second));
+        say("cuMemFree", scene.cu.free(in));
+    }
     if (is("again") || is("update") || is("set")) {
         scene.replay("before the free");
         say("cuMemFree", scene.cu.free(in));

@@ -4,8 +4,8 @@
 // the inputs are freed one by one: the one it had, the second child's, the one it was given. `nodes turnover N`: 16
 // graphs, of which the first N go; then 8 more, and each that is left is launched once. `nodes memory call|node|early`:
 // three rounds in which one graph allocates by a memory node, another one uses that memory, and it is freed by a call,
-// or by a node of a third one; with `early` the user is instantiated before the memory is there for the first time. All
-// of it is right.
+// or by a node of a third one; with `early` the user is instantiated before the memory is there for the first time.
+// `nodes memory captured`: the call that frees is captured, and that capture never runs. All of it is right.
 #include <cstring>
 #include <vector>
 
@@ -109,11 +109,20 @@ void memory(Scene& scene, const char* way) {
     must("cuGraphCreate", create(&freeing, 0));
     must("cuGraphAddMemFreeNode", add_free(&node, freeing, nullptr, 0, wanted.dptr));
     must("cuGraphInstantiate", scene.cu.instantiate(&frees, freeing, 0));
-    const bool early = std::strcmp(way, "early") == 0;
+    const bool early = std::strcmp(way, "early") == 0, captured = std::strcmp(way, "captured") == 0;
     if (!early)
         say("allocating graph", scene.cu.launch(allocates, scene.stream));
     const CUgraph uses = graph_of(scene, wanted.dptr, 0);
     must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, uses, 0));
+    if (captured) {
+        scene.replay("using graph");
+        CUgraph never_run = nullptr;
+        must("cuStreamBeginCapture", scene.cu.begin(scene.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+        say("captured cuMemFreeAsync", free_async(wanted.dptr, scene.stream));
+        must("cuStreamEndCapture", scene.cu.end(scene.stream, &never_run));
+        scene.replay("using graph");
+        return;
+    }
     for (int round = 0; round < 3; ++round) {
         if (early || round > 0)
             say("allocating graph", scene.cu.launch(allocates, scene.stream));
