@@ -214,6 +214,7 @@ TEST_F(ShowTest, OneGraph) {
 }
 
 TEST_F(ShowTest, GraphThatIsNotRecorded) {
+    replace_in(folder_ + "/manifest.json", "findings,graphs", "findings");
     Outcome outcome = show({folder_, "--graph", "2"});
     EXPECT_TRUE(outcome.ended_with(1));
     EXPECT_HOLDS(outcome.err, "what graph 2 holds was not recorded; recorded: 1.");
@@ -227,6 +228,7 @@ TEST_F(ShowTest, GraphThatIsNotRecorded) {
 }
 
 TEST_F(ShowTest, GraphThatOutMaxKeptOutIsSaidSo) {
+    replace_in(folder_ + "/manifest.json", "findings,graphs", "findings");
     const std::string kept_out = "graph-1.json is left out, and so is every later graph file that does not fit";
     std::filesystem::remove(folder_ + "/graph-1.json");
     EXPECT_HOLDS(show({folder_, "--graph", "1"}).err, "KEEPGRAPH_WRITE=graphs");  // no notice: the reason is not known
