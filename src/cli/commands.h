@@ -14,13 +14,9 @@ void add_env(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
 
-/// What stands behind the first `--` of `run` and `doctor`, byte for byte; `given` is false without a `--`.
+/// What stands behind the first `--` of `run` and `doctor`, byte for byte; empty without a `--`.
 /// CLI11 never sees it: it splits `[a,b]`, takes `++` and names of subcommands for its own, and a program's arguments
 /// must arrive as they were typed.
-struct ProgramLine {
-    bool given = false;
-    std::vector<std::string> words;
-};
-ProgramLine& program_line();
+std::vector<std::string>& program_line();
 
 }  // namespace keepgraph::cli

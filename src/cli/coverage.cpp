@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -26,20 +28,12 @@ void take(const nlohmann::json& event, const char* key, Names& into) {
     }
 }
 
-std::string joined(const Names& names) {
-    std::string text;
-    for (const std::string& name : names) {
-        text += (text.empty() ? "" : " ") + name;
-    }
-    return text;
-}
-
 }  // namespace
 
 int report_coverage(const std::vector<std::string>& words) {
     const Launch launch = prepare(words);
     if (launch.refusal) {
-        std::fprintf(stderr, "keepgraph: cannot run %s\n", launch.refusal->reason.c_str());
+        std::fprintf(stderr, "keepgraph: %s\n", launch.refusal->reason.c_str());
         return launch.refusal->code;
     }
     const TemporaryFolder folder;
@@ -72,8 +66,8 @@ int report_coverage(const std::vector<std::string>& words) {
     say("coverage", std::to_string(processes) + (processes == 1 ? " process" : " processes") +
                         "; look-ups handed out " + std::to_string(wrapped.size()) +
                         " driver functions with a wrapper, " + std::to_string(unwrapped.size()) + " without");
-    say("wrapped", joined(wrapped));
-    say("unwrapped", joined(unwrapped));
+    say("wrapped", fmt::format("{}", fmt::join(wrapped, " ")));
+    say("unwrapped", fmt::format("{}", fmt::join(unwrapped, " ")));
     return 0;
 }
 

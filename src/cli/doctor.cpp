@@ -3,10 +3,10 @@
 #include "cli/doctor.h"
 
 #include <elf.h>
+#include <fmt/format.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 
 #include "cli/commands.h"
@@ -26,15 +26,8 @@ struct DoctorOptions {
 
 constexpr const char* usage =
     "usage: keepgraph doctor [PROGRAM]\n"
+    "       keepgraph doctor --coverage PROGRAM\n"
     "       keepgraph doctor --coverage -- PROGRAM [ARGUMENTS...]";
-
-std::string joined(const std::vector<std::string>& texts) {
-    std::string result;
-    for (const std::string& text : texts) {
-        result += (result.empty() ? "" : ", ") + text;
-    }
-    return result;
-}
 
 const char* kind_of(const ElfFile& elf) {
     const bool pie = elf.type == ET_DYN;
@@ -51,12 +44,7 @@ std::string glibc_of(const Executable& program) {
     if (!library) {
         return "";
     }
-    std::string newest;
-    for (const std::string& version : library->version_definitions) {
-        if (version.rfind("GLIBC_2", 0) == 0 && (newest.empty() || strverscmp(version.c_str(), newest.c_str()) > 0)) {
-            newest = version;
-        }
-    }
+    const std::string newest = newest_glibc(*library);
     return path + (newest.empty() ? " (not glibc)" : " (up to " + newest + ")");
 }
 
@@ -67,12 +55,12 @@ void say_cuda(const Executable& program) {
         ways.push_back("shared (" + link.shared_cudart + ")");
     }
     if (!link.static_cudart.empty()) {
-        ways.push_back("static, inside " + joined(link.static_cudart));
+        ways.push_back("static, inside " + fmt::format("{}", fmt::join(link.static_cudart, ", ")));
     }
-    say("cudart", ways.empty() ? "none linked" : joined(ways));
+    say("cudart", ways.empty() ? "none linked" : fmt::format("{}", fmt::join(ways, ", ")));
     say("libcuda", link.libcuda.empty() ? "not linked" : "linked (" + link.libcuda + ")");
     if (!link.device_code.empty()) {
-        say("GPU code", "in " + joined(link.device_code));
+        say("GPU code", "in " + fmt::format("{}", fmt::join(link.device_code, ", ")));
     }
     if (!link.shared_cudart.empty()) {
         say("seen by", "driver door (all book-keeping) and runtime door (names of the cuda... calls above it)");
@@ -153,7 +141,7 @@ bool say_program(const std::string& name, const Shim& shim) {
     }
     const std::vector<std::string> runtimes = sanitizer_runtimes(target);
     if (!runtimes.empty()) {
-        say("sanitizer", joined(runtimes) + ": `keepgraph run` puts it before the shim");
+        say("sanitizer", fmt::format("{}", fmt::join(runtimes, ", ")) + ": `keepgraph run` puts it before the shim");
     }
     say("verdict",
         target.refusal ? "cannot be run: " + target.refusal->reason : "can be run: keepgraph run -- " + name);
@@ -161,21 +149,26 @@ bool say_program(const std::string& name, const Shim& shim) {
 }
 
 int doctor(const DoctorOptions& options) {
-    const ProgramLine& line = program_line();
+    std::vector<std::string> words = program_line();
+    if (!options.program.empty()) {
+        if (!words.empty()) {
+            std::fprintf(stderr, "keepgraph: two programs are given: %s, and %s behind --\n%s\n",
+                         options.program.c_str(), words[0].c_str(), usage);
+            return exit_usage;
+        }
+        words = {options.program};
+    }
     if (options.coverage) {
-        if (line.words.empty()) {
+        if (words.empty()) {
             std::fprintf(stderr, "keepgraph: no program is given\n%s\n", usage);
             return exit_usage;
         }
-        return report_coverage(line.words);
+        return report_coverage(words);
     }
-    std::string program = options.program;
-    if (program.empty() && !line.words.empty()) {
-        program = line.words[0];
-    }
+    const std::string program = words.empty() ? "" : words[0];
     say("keepgraph", KEEPGRAPH_VERSION);
     const Shim shim = find_shim();
-    const Finding loads = shim_loads(shim);
+    const Check loads = shim_loads(shim);
     say("shim", loads.text);
     say("driver", driver_here().text);
     say("CUPTI", cupti_here().text);
@@ -200,7 +193,8 @@ void add_doctor(CLI::App& app, int& exit_code) {
                      "none, this machine alone.")
         ->type_name("");
     command->add_flag("--coverage", options->coverage,
-                      "Run the program behind -- under the shim, and list the driver functions that look-ups handed "
+                      "Run the program (with arguments: behind --) under the shim, and list the driver functions that "
+                      "look-ups handed "
                       "out with a wrapper and without. The program's own output comes first. Default: off.");
     command->footer(
         "Examples:\n"

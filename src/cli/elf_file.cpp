@@ -249,6 +249,16 @@ bool ElfFile::contains(std::string_view bytes) const {
     return memmem(data_, size_, bytes.data(), bytes.size()) != nullptr;
 }
 
+std::string newest_glibc(const ElfFile& library) {
+    std::string newest;
+    for (const std::string& version : library.version_definitions) {
+        if (version.rfind("GLIBC_2", 0) == 0 && (newest.empty() || strverscmp(version.c_str(), newest.c_str()) > 0)) {
+            newest = version;
+        }
+    }
+    return newest;
+}
+
 std::string machine_text(const ElfFile& file) {
     const char* machine = file.machine == EM_X86_64    ? "x86-64"
                           : file.machine == EM_AARCH64 ? "aarch64"

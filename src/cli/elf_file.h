@@ -61,6 +61,9 @@ class ElfFile {
     std::size_t size_;
 };
 
+/// The highest GLIBC_2.N that the library defines; "" when it is not glibc.
+std::string newest_glibc(const ElfFile& library);
+
 /// "x86-64, 64 bit"
 std::string machine_text(const ElfFile& file);
 

@@ -39,6 +39,20 @@ class HelpFormatter : public CLI::Formatter {
         return "  " + make_option_name(option, is_positional) + make_option_opts(option) + "\n" +
                wrapped(option->get_description(), 6);
     }
+    /// The name of the value alone. CLI11 puts allowed values, defaults, "REQUIRED" and "Needs: ..." behind it; here
+    /// the descriptions say so in words.
+    std::string make_option_opts(const CLI::Option* option) const override {
+        const std::string type = option->get_type_name();
+        return type.empty() ? "" : " " + type.substr(0, type.find(':'));
+    }
+    /// CLI11 ends each group with a blank line and begins the next, and the footer, with another.
+    std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+        std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+        for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) {
+            text.erase(at, 1);
+        }
+        return text;
+    }
     std::string make_footer(const CLI::App* app) const override { return "\n" + wrapped(app->get_footer(), 0); }
 
   private:

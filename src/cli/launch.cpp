@@ -17,8 +17,9 @@ Launch prepare(const std::vector<std::string>& words) {
     const Shim shim = find_shim();
     const std::optional<ElfFile> shim_elf = shim.path.empty() ? std::nullopt : ElfFile::open(shim.path);
     Launch launch{words, inspect(words.at(0), shim.path, shim_elf ? &*shim_elf : nullptr), {}, {}};
-    launch.refusal = launch.target.refusal;
-    if (!launch.refusal && !shim_elf) {
+    if (launch.target.refusal) {
+        launch.refusal = Refusal{launch.target.refusal->code, "cannot run " + launch.target.refusal->reason};
+    } else if (!shim_elf) {
         const std::string reason = shim.problem.empty() ? shim.path + " is no ELF file" : shim.problem;
         launch.refusal = Refusal{exit_refused, reason};
     }

@@ -15,7 +15,7 @@ struct Launch {
     std::vector<std::string> words;  ///< the program and its arguments
     Target target;
     std::string preload;             ///< what LD_PRELOAD has to be
-    std::optional<Refusal> refusal;  ///< why it cannot run under the shim
+    std::optional<Refusal> refusal;  ///< why it cannot run under the shim, a whole sentence
 };
 Launch prepare(const std::vector<std::string>& words);
 

@@ -20,7 +20,7 @@ std::string path_of(void* handle) {
 
 }  // namespace
 
-Finding shim_loads(const Shim& shim) {
+Check shim_loads(const Shim& shim) {
     if (shim.path.empty()) {
         return {false, shim.problem};
     }
@@ -38,7 +38,7 @@ Finding shim_loads(const Shim& shim) {
     return {false, shim.path + " does not load into /bin/true: " + why};
 }
 
-Finding driver_here() {
+Check driver_here() {
     void* handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (handle == nullptr) {
         const char* why = dlerror();
@@ -55,7 +55,7 @@ Finding driver_here() {
     return {true, path + ", for CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10)};
 }
 
-Finding cupti_here() {
+Check cupti_here() {
     namespace fs = std::filesystem;
     std::vector<std::string> names{"libcupti.so", "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"};
     const char* given = std::getenv("CUDA_PATH");
@@ -69,10 +69,12 @@ Finding cupti_here() {
     for (const std::string& name : names) {
         // Its constructors start nothing until it is asked to.
         if (void* handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL)) {
-            return {true, path_of(handle)};
+            return {true, path_of(handle) + " (profilers use it; keepgraph works with and without)"};
         }
     }
-    return {false, "not found (looked for libcupti.so by the loader, in CUDA_PATH and in /usr/local/cuda)"};
+    return {false,
+            "not found by the loader, in CUDA_PATH or in /usr/local/cuda (profilers use it; keepgraph works with and "
+            "without)"};
 }
 
 }  // namespace keepgraph::cli

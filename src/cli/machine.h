@@ -9,15 +9,16 @@
 
 namespace keepgraph::cli {
 
-struct Finding {
+/// The outcome of one look at this machine.
+struct Check {
     bool good = false;
     std::string text;
 };
 
 /// Runs /bin/true under the shim: the loader only warns about a preload that it cannot use.
-Finding shim_loads(const Shim& shim);
+Check shim_loads(const Shim& shim);
 /// Which libcuda.so.1 the loader finds, and its version, without cuInit.
-Finding driver_here();
-Finding cupti_here();
+Check driver_here();
+Check cupti_here();
 
 }  // namespace keepgraph::cli

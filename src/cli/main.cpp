@@ -39,8 +39,8 @@ int main_of(int argc, char** argv) {
         "  keepgraph show keepgraph-out          what was recorded, with function, file and line\n"
         "  keepgraph run --on-finding refuse --error-exitcode 9 -- python3 train.py\n"
         "  keepgraph doctor ./app                what will be seen of it\n"
-        "`keepgraph COMMAND --help` says more. Settings: `keepgraph run --help` lists them, `keepgraph env --table` "
-        "prints them as a table.");
+        "`keepgraph COMMAND --help` says more. Settings: `keepgraph run --help` lists them,\n"
+        "`keepgraph env --table` prints them as a table.");
     app.require_subcommand(1);
     int exit_code = 0;
     add_run(app, exit_code);
@@ -52,8 +52,7 @@ int main_of(int argc, char** argv) {
     if (!words.empty() && (words[0] == "run" || words[0] == "doctor")) {
         const auto mark = std::find(words.begin(), words.end(), "--");
         if (mark != words.end()) {
-            program_line().given = true;
-            program_line().words.assign(mark + 1, words.end());
+            program_line().assign(mark + 1, words.end());
             words.erase(mark, words.end());
         }
     }

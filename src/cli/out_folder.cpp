@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/out_folder.h"
 
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <system_error>
 
 #include "config/out_pattern.h"
+#include "report/own_folder.h"
 
 namespace keepgraph::cli {
 
@@ -32,21 +31,13 @@ std::string absolute_out(const std::string& pattern) {
 }
 
 fs::path make_fresh_folder(const std::string& pattern) {
-    std::string name = config::expand_out(pattern, config::out_context());
-    while (name.size() > 1 && name.back() == '/') {
-        name.pop_back();
+    const fs::path name = fs::absolute(config::expand_out(pattern, config::out_context()));
+    report::OwnFolder folder;
+    std::string failed;
+    if (const int error = folder.make(name.native(), failed); error != 0) {
+        throw fs::filesystem_error("cannot make the folder", failed, std::error_code(error, std::generic_category()));
     }
-    fs::create_directories(fs::path(name).parent_path());
-    for (int number = 1;; ++number) {
-        const std::string path = number == 1 ? name : name + "-" + std::to_string(number);
-        // mkdir, not create_directory: that one is content with a folder of somebody else.
-        if (mkdir(path.c_str(), 0777) == 0) {
-            return path;
-        }
-        if (errno != EEXIST) {
-            throw fs::filesystem_error("cannot make the folder", path, std::error_code(errno, std::generic_category()));
-        }
-    }
+    return folder.path();
 }
 
 TemporaryFolder::TemporaryFolder() {

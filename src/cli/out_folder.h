@@ -16,8 +16,8 @@ std::string absolute_out(const std::string& pattern);
 /// A path as a pattern that expands to it.
 std::string literal_out(const std::string& path);
 
-/// Makes a folder that was not there before, named by the pattern, expanded for this process; with -2, -3, ... behind
-/// it when that exists. Throws std::filesystem::filesystem_error.
+/// Makes a folder that was not there before, named by the pattern, expanded for this process. The rule for a name
+/// that is taken is that of the shim (report/own_folder.h). Throws std::filesystem::filesystem_error.
 std::filesystem::path make_fresh_folder(const std::string& pattern);
 
 /// A folder in TMPDIR, removed with all it holds at the end of its owner.

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string_view>
+
+#include "cli/elf_file.h"
 
 namespace keepgraph::cli {
 namespace {
@@ -40,6 +43,17 @@ Shim usable(const fs::path& path) {
     return {whole.native(), ""};
 }
 
+/// "" for a shim. The name says nothing: a copy may have any. No other library defines functions of the driver and
+/// dlsym.
+std::string why_no_shim(const std::string& path) {
+    const std::optional<ElfFile> file = ElfFile::open(path);
+    if (!file) {
+        return path + " is no ELF file";
+    }
+    const bool library = file->dynamic && file->interpreter.empty();
+    return library && file->defines("cuGraphLaunch") && file->defines("dlsym") ? "" : path + " is not keepgraph's shim";
+}
+
 }  // namespace
 
 Shim find_shim() {
@@ -47,10 +61,15 @@ Shim find_shim() {
         std::error_code ignored;
         const fs::path path = fs::is_directory(given, ignored) ? fs::path(given) / shim_name : fs::path(given);
         Shim shim = usable(path);
-        if (shim.path.empty() && shim.problem.empty()) {
-            shim.problem = "KEEPGRAPH_LIB=" + std::string(given) + ": there is no " + path.native();
+        std::string reason;
+        if (shim.path.empty()) {
+            reason = shim.problem.empty() ? "there is no file " + path.native() : shim.problem;
+        } else {
+            reason = why_no_shim(shim.path);
         }
-        return shim;
+        return reason.empty() ? shim
+                              : Shim{"", "KEEPGRAPH_LIB=" + std::string(given) + " is not allowed: " + reason +
+                                             "; use the path of " + shim_name + ", or of the folder that it is in"};
     }
     std::error_code error;
     const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();

@@ -3,9 +3,9 @@
 
 namespace keepgraph::cli {
 
-ProgramLine& program_line() {
-    static ProgramLine line;
-    return line;
+std::vector<std::string>& program_line() {
+    static std::vector<std::string> words;
+    return words;
 }
 
 }  // namespace keepgraph::cli

@@ -81,12 +81,12 @@ int run_counting_findings(const RunOptions& options, const Launch& launch) {
 }
 
 int run(const RunOptions& options) {
-    if (program_line().words.empty()) {
+    if (program_line().empty()) {
         return refuse(exit_usage, std::string("no program is given\n") + usage + "\nMore: keepgraph run --help");
     }
-    const Launch launch = prepare(program_line().words);
+    const Launch launch = prepare(program_line());
     if (launch.refusal) {
-        return refuse(launch.refusal->code, "cannot run " + launch.refusal->reason);
+        return refuse(launch.refusal->code, launch.refusal->reason);
     }
     set_environment(options, launch);
     if (options.error_exitcode != 0) {

@@ -81,6 +81,30 @@ std::string numbers_text(const std::vector<std::uint64_t>& numbers) {
     return text;
 }
 
+bool writes_all_graphs(const report::Recording& recording) {
+    return std::any_of(recording.settings.begin(), recording.settings.end(), [](const auto& setting) {
+        return setting.first == "WRITE" && setting.second.find("graphs") != std::string::npos;
+    });
+}
+
+/// The notice that tells why a graph that should have a file has none: the limit out_max. Notices name the files that
+/// were deleted and the first that was left out; those left out after it are not named.
+std::string notice_of_limit(const report::Recording& recording, std::uint64_t graph) {
+    if (!writes_all_graphs(recording) && recording.findings_of(graph) == 0)
+        return {};
+    const std::string name = fmt::format("graph-{}.json", graph);
+    std::string left_out;
+    for (const report::RecordedNotice& notice : recording.notices) {
+        if (notice.text.rfind("out_max ", 0) != 0)
+            continue;
+        if (notice.text.find(name) != std::string::npos)
+            return notice.text;
+        if (notice.text.find("every later graph file") != std::string::npos)
+            left_out = notice.text;
+    }
+    return left_out;
+}
+
 void check_recorded(const report::Recording& recording, std::uint64_t graph) {
     const std::vector<std::uint64_t>& files = recording.graph_files;
     if (std::binary_search(files.begin(), files.end(), graph))
@@ -90,23 +114,37 @@ void check_recorded(const report::Recording& recording, std::uint64_t graph) {
     text += was_made ? fmt::format("what graph {} holds was not recorded", graph)
                      : fmt::format("there is no graph {}", graph);
     text += files.empty() ? "; no graph was" : "; recorded: " + numbers_text(files);
-    text += ". To record every graph, run the program with KEEPGRAPH_WRITE=graphs";
+    const std::string limit = was_made ? notice_of_limit(recording, graph) : "";
+    if (!limit.empty())
+        text +=
+            fmt::format(". Its file is missing since {}. Raise the limit with KEEPGRAPH_OPTIONS=out_max=SIZE", limit);
+    else if (!writes_all_graphs(recording))
+        text += ". To record every graph, run the program with KEEPGRAPH_WRITE=graphs";
     throw Refusal{failed, text};
 }
 
 /// The one recording that the options mean, or nullopt after a list of them was printed.
 std::optional<report::Recording> choose(const Options& options, Page& page) {
-    const std::vector<std::string> folders = report::find_recordings(options.folder);
-    if (folders.empty())
-        throw Refusal{failed, options.folder +
-                                  ": no recording in this folder (no manifest.json, no events.jsonl), and "
-                                  "none in its subfolders"};
-    if (folders.size() == 1)
-        return report::read_recording(folders.front());
+    const report::FoundRecordings found = report::find_recordings(options.folder);
+    if (found.folders.empty()) {
+        std::string text = fmt::format(
+            "{}: no recording in this folder (no manifest.json, no events.jsonl), and none in its subfolders, {} "
+            "levels "
+            "down",
+            options.folder, report::deepest_recording);
+        for (const std::string& folder : found.unlisted)
+            text += "; not looked into: " + folder;
+        throw Refusal{failed, text};
+    }
+    if (found.folders.size() == 1) {
+        for (const std::string& folder : found.unlisted)
+            std::fprintf(stderr, "keepgraph: not looked into: %s\n", report::printable(folder).c_str());
+        return report::read_recording(found.folders.front());
+    }
     if (options.graph || !options.dot.empty() || !options.json.empty())
         throw Refusal{wrong_usage, fmt::format("{} holds {} recordings: name one, such as {}", options.folder,
-                                               folders.size(), folders.front())};
-    print_choice(page, options.folder, folders);
+                                               found.folders.size(), found.folders.back())};
+    print_choice(page, options.folder, found);
     return std::nullopt;
 }
 
@@ -165,7 +203,8 @@ void add_show(CLI::App& app, int& exit_code) {
     const auto options = std::make_shared<Options>();
     CLI::App* show = app.add_subcommand("show", "Show what a run recorded: graphs, findings, where memory was freed");
     set_help(*show, "usage: keepgraph show [options] DIR");
-    show->add_option("DIR", options->folder, "A recording, or a folder of recordings: of several, their list is shown")
+    show->add_option("DIR", options->folder,
+                     "A recording, or a folder with recordings up to four levels down: of several, their list is shown")
         ->required()
         ->type_name("");
     CLI::Option* graph =
@@ -173,13 +212,16 @@ void add_show(CLI::App& app, int& exit_code) {
                          "Show one graph, by its number. Its file must be there: without WRITE=graphs only graphs with "
                          "a finding have one.")
             ->type_name("N");
-    show->add_option("--dot", options->dot, "Write the graph for graphviz; - is the standard output")
+    show->add_option("--dot", options->dot,
+                     "Write the graph that --graph names, for graphviz; - is the standard output")
         ->needs(graph)
         ->type_name("FILE");
-    show->add_option("--json", options->json, "Write the graph, or without --graph the whole recording, as JSON")
+    show->add_option("--json", options->json,
+                     "Write the graph that --graph names, or without --graph the whole recording, as JSON; - is the "
+                     "standard output")
         ->type_name("FILE");
     show->add_flag("--full", options->full, "Every frame of every stack, nothing cut");
-    show->add_flag("--force", options->force, "Overwrite FILE");
+    show->add_flag("--force", options->force, "Overwrite the FILE of --dot or --json");
     show->footer(
         "Examples:\n"
         "  keepgraph show keepgraph-out\n"

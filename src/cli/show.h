@@ -8,6 +8,7 @@
 
 #include "cli/page.h"
 #include "cli/stack_text.h"
+#include "report/reader.h"
 #include "report/record.h"
 #include "report/symbolizer.h"
 
@@ -18,8 +19,8 @@ void print_header(Page& page, const report::Recording& recording);
 void print_graphs(Page& page, const report::Recording& recording, StackText& stacks);
 /// Notices, what could not be read, and the summary as the last line.
 void print_ending(Page& page, const report::Recording& recording);
-/// One line per recording.
-void print_choice(Page& page, const std::string& parent, const std::vector<std::string>& folders);
+/// One line per recording, the newest last.
+void print_choice(Page& page, const std::string& parent, const report::FoundRecordings& found);
 std::string command_text(const report::Recording& recording);
 
 // ---- findings

@@ -13,15 +13,22 @@ using report::Recording;
 
 constexpr std::size_t most_references = 10;
 
+/// `, thread 18010 "worker"`; a part that is not known is left out.
+std::string thread_text(const report::Number& thread, const std::string& name) {
+    std::string text;
+    if (thread)
+        text += fmt::format(", thread {}", *thread);
+    if (!name.empty())
+        text += (thread ? " \"" : ", thread \"") + name + "\"";
+    return text;
+}
+
 /// `cuMemFree_v2 (cudaFree), thread 18010 "worker", at 1.203 s`
 std::string call_text(const MemoryCall& call) {
     std::string text = call.call.empty() ? "a call that was not recorded" : call.call;
     if (!call.runtime_call.empty())
         text += " (" + call.runtime_call + ")";
-    if (call.thread)
-        text += fmt::format(", thread {}", *call.thread);
-    if (!call.thread_name.empty())
-        text += " \"" + call.thread_name + "\"";
+    text += thread_text(call.thread, call.thread_name);
     if (call.t)
         text += fmt::format(", at {:.3f} s", *call.t);
     return text;
@@ -71,8 +78,7 @@ void print_captured(Page& page, const Recording& recording, const RecordedFindin
     if (capture != recording.captures.end()) {
         if (!capture->second.begin_call.empty())
             text += ", begun by " + capture->second.begin_call;
-        if (!capture->second.begin_thread_name.empty())
-            text += ", thread \"" + capture->second.begin_thread_name + "\"";
+        text += thread_text(capture->second.begin_thread, capture->second.begin_thread_name);
         if (!stack)
             stack = capture->second.begin_stack;
     }
@@ -114,14 +120,23 @@ void print_finding(Page& page, const Recording& recording, const RecordedFinding
                      finding.younger->birth.stack ? finding.younger->birth.stack : finding.younger->allocation.stack);
     }
     print_captured(page, recording, finding, stacks);
-    if (finding.instantiate_stack) {
+    const auto graph = finding.graph ? recording.graphs.find(*finding.graph) : recording.graphs.end();
+    if (graph != recording.graphs.end() && !graph->second.call.empty())
+        page.paragraph("  instantiated  by " + graph->second.call + thread_text(graph->second.thread, ""), 16);
+    else if (finding.instantiate_stack)
         page.line("  instantiated");
+    if (finding.instantiate_stack)
         stacks.print(page, finding.instantiate_stack);
+    if (finding.launch_thread || finding.launch_stack) {
+        std::string text = "  launched";
+        if (finding.launch_thread)
+            text += fmt::format("      by thread {}", *finding.launch_thread);
+        if (finding.t)
+            text += fmt::format(", at {:.3f} s", *finding.t);
+        page.paragraph(text, 16);
     }
-    if (finding.launch_stack) {
-        page.line("  launched");
+    if (finding.launch_stack)
         stacks.print(page, finding.launch_stack);
-    }
 }
 
 }  // namespace

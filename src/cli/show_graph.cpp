@@ -79,16 +79,16 @@ class GraphPage {
         Table nodes({{"node", Table::Kind::number},
                      {"type"},
                      {"name", Table::Kind::elastic},
-                     {"shape", Table::Kind::elastic},
-                     {"after", Table::Kind::elastic}});
+                     {"shape", Table::Kind::words},
+                     {"after", Table::Kind::words}});
         Table arguments({{"node", Table::Kind::number},
                          {"argument"},
                          {"bytes", Table::Kind::elastic},
-                         {"address"},
+                         {"address", Table::Kind::address},
                          {"allocation"},
                          {"offset", Table::Kind::number},
                          {"grade"},
-                         {"", Table::Kind::elastic}});
+                         {""}});
         bool any_arguments = false;
         for (const GraphNode& node : body.nodes) {
             nodes.add({std::to_string(node.index), node.type,
@@ -141,7 +141,7 @@ class GraphPage {
             return;
         page_.heading("allocations");
         for (const report::RecordedAllocation& allocation : graph_.allocations)
-            page_.line("  " + allocation_text(allocation));
+            page_.paragraph("  " + allocation_text(allocation));
     }
 
     Page& page_;

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
+#include "cli/quote.h"
 #include "cli/show.h"
 #include "report/reader.h"
 
@@ -16,17 +18,6 @@ using report::Recording;
 
 std::string number_text(const Number& number, const char* otherwise = "?") {
     return number ? std::to_string(*number) : otherwise;
-}
-
-/// A word as a shell would need it, so that the line can be pasted.
-std::string quoted(const std::string& word) {
-    constexpr const char* harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-    if (!word.empty() && word.find_first_not_of(harmless) == std::string::npos)
-        return word;
-    std::string result = "'";
-    for (const char c : word)
-        result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return result + "'";
 }
 
 std::string driver_text(const Recording& recording) {
@@ -94,7 +85,7 @@ std::string where_made(const Recording& recording, const RecordedGraph& graph, S
 std::string command_text(const Recording& recording) {
     std::string text;
     for (const std::string& word : recording.command)
-        text += (text.empty() ? "" : " ") + quoted(word);
+        text += (text.empty() ? "" : " ") + shell_word(word);
     return text.empty() ? "not recorded" : text;
 }
 
@@ -184,28 +175,46 @@ void print_ending(Page& page, const Recording& recording) {
     page.paragraph(text + "; " + counted(summary.findings.value_or(recording.findings.size()), "finding"));
 }
 
-void print_choice(Page& page, const std::string& parent, const std::vector<std::string>& folders) {
-    page.paragraph(counted(folders.size(), "recording") + " in " + parent);
+void print_choice(Page& page, const std::string& parent, const report::FoundRecordings& found) {
+    page.paragraph(counted(found.folders.size(), "recording") + " in " + parent + ", the newest last");
+    struct Choice {
+        std::string started;  // RFC 3339 in UTC: sorts as text, what is not known first
+        std::string folder;
+        std::vector<std::string> cells;
+    };
+    std::vector<Choice> choices;
+    for (const std::string& folder : found.folders) {
+        // With the folder of the run, which tells the processes of one run from those of another.
+        const std::string below = std::filesystem::path(folder).lexically_relative(parent).string();
+        try {
+            const Recording recording = report::read_recording(folder);
+            const std::string started = recording.started.empty() ? "?" : recording.started;
+            choices.push_back({recording.started,
+                               folder,
+                               {started, number_text(recording.pid), std::to_string(recording.graphs.size()),
+                                std::to_string(recording.findings.size()),
+                                recording.summary ? "in order" : "not in order", below, command_text(recording)}});
+        } catch (const report::ReadError& error) {
+            choices.push_back({"", folder, {"?", "?", "?", "?", "unreadable", below, error.what()}});
+        }
+    }
+    std::stable_sort(choices.begin(), choices.end(),
+                     [](const Choice& one, const Choice& other) { return one.started < other.started; });
     using Kind = Table::Kind;
-    Table table({{"pid", Kind::number},
+    Table table({{"started"},
+                 {"pid", Kind::number},
                  {"graphs", Kind::number},
                  {"findings", Kind::number},
                  {"ended"},
                  {"folder", Kind::elastic},
                  {"program", Kind::elastic}});
-    for (const std::string& folder : folders) {
-        try {
-            const Recording recording = report::read_recording(folder);
-            table.add({number_text(recording.pid), std::to_string(recording.graphs.size()),
-                       std::to_string(recording.findings.size()), recording.summary ? "in order" : "not in order",
-                       base_name(folder), command_text(recording)});
-        } catch (const report::ReadError& error) {
-            table.add({"?", "?", "?", "unreadable", base_name(folder), error.what()});
-        }
-    }
+    for (const Choice& choice : choices)
+        table.add(choice.cells);
     table.print(page);
+    for (const std::string& folder : found.unlisted)
+        page.paragraph("not looked into: " + folder);
     page.blank();
-    page.line("show one with: keepgraph show " + quoted(folders.front()));
+    page.whole_line("show one with: keepgraph show " + shell_word(choices.back().folder));  // to be pasted
 }
 
 }  // namespace keepgraph::cli

@@ -62,10 +62,17 @@ std::vector<SourceFrame> useful(const std::vector<SourceFrame>& frames) {
 std::string fitted(const Page& page, const std::string& function, const std::string& place, std::size_t used) {
     if (page.screen().full)
         return place.empty() ? function : function + "  " + place;
-    const std::size_t room = page.screen().width - std::min(page.screen().width, used + 2);
-    const std::string shown_place = report::cut_middle(report::printable(place), room * 2 / 3);
-    const std::size_t left = room - report::columns(shown_place);
-    const std::string shown_function = report::cut_end(report::printable(function), left);
+    std::size_t place_room = Screen::longest_name;
+    std::size_t function_room = Screen::longest_name;
+    if (page.screen().narrow) {
+        // An address stands where a function has no name: it is not cut.
+        constexpr std::size_t address_columns = 18;
+        const std::size_t room = page.screen().width - std::min(page.screen().width, used + 2);
+        place_room = std::min(room * 2 / 3, room - std::min({room, report::columns(function), address_columns}));
+        function_room = room - std::min(place_room, report::columns(report::printable(place)));
+    }
+    const std::string shown_place = report::cut_middle(report::printable(place), place_room);
+    const std::string shown_function = report::cut_end(report::printable(function), function_room);
     return shown_place.empty() ? shown_function : shown_function + "  " + shown_place;
 }
 

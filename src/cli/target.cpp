@@ -61,12 +61,7 @@ std::string glibc_problem(const Executable& program, const std::string& shim_pat
             (missing_version.empty() || later(version, missing_version))) {
             missing_version = version;
             missing_in = path;
-            std::string newest;
-            for (const std::string& each : has) {
-                if (each.rfind("GLIBC_2", 0) == 0 && (newest.empty() || later(each, newest))) {
-                    newest = each;
-                }
-            }
+            const std::string newest = newest_glibc(*library);
             missing_in += newest.empty() ? " (which is not glibc)" : " (which ends at " + newest + ")";
         }
     }

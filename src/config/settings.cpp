@@ -159,16 +159,16 @@ bool parse_write(std::string_view value, Settings& into) {
     bool findings = false;
     bool graphs = false;
     bool driver_dot = false;
-    const bool good = for_each_item(value, [&](std::string_view item) {
-        bool* member = item == "findings"     ? &findings
-                       : item == "graphs"     ? &graphs
-                       : item == "driver-dot" ? &driver_dot
-                                              : nullptr;
-        if (member != nullptr) {
-            *member = true;
-        }
-        return member != nullptr;
-    });
+    const bool good = value == "none" || for_each_item(value, [&](std::string_view item) {
+                          bool* member = item == "findings"     ? &findings
+                                         : item == "graphs"     ? &graphs
+                                         : item == "driver-dot" ? &driver_dot
+                                                                : nullptr;
+                          if (member != nullptr) {
+                              *member = true;
+                          }
+                          return member != nullptr;
+                      });
     if (good) {
         into.write_findings = findings;
         into.write_graphs = graphs;
@@ -187,7 +187,7 @@ std::string print_write(const Settings& from) {
             text += word;
         }
     }
-    return text;
+    return text.empty() ? "none" : text;
 }
 
 bool parse_stacks(std::string_view value, Settings& into) {
@@ -271,8 +271,10 @@ std::string print_options(const Settings& from) {
 
 constexpr Row rows[] = {
     {"CHECK", "inputs", "inputs, all or off",
-     "What is checked: inputs (is the memory that a graph refers to still the same at each launch).", parse_check,
-     [](const Settings& from) { return std::string(from.check_inputs ? "inputs" : "off"); }},
+     "What is checked: inputs (is the memory that a graph refers to still the same at each launch); all (every check "
+     "of "
+     "this version: so far the same as inputs); off (nothing).",
+     parse_check, [](const Settings& from) { return std::string(from.check_inputs ? "inputs" : "off"); }},
     {"ON_FINDING", "warn:likely", "warn, refuse or abort, and after it :certain, :likely or :possible",
      "What a finding does: warn; refuse (the launch is not made and returns CUDA_ERROR_ILLEGAL_STATE, 401); abort the "
      "program. Behind it the lowest grade that counts: certain (addresses of copies and memsets), likely (an address "
@@ -291,9 +293,9 @@ constexpr Row rows[] = {
      "Folder of the recording, made at the first graph and never used twice: %t time, %h host, %p process, %r rank. "
      "Empty: findings go to stderr only. `keepgraph run` sets keepgraph-out/%t-%h-%p.",
      parse_out, [](const Settings& from) { return from.out; }},
-    {"WRITE", "findings", "a comma list of findings, graphs and driver-dot",
+    {"WRITE", "findings", "none, or a comma list of findings, graphs and driver-dot",
      "Files besides the events: findings (a JSON file for each graph that has a finding), graphs (one for every "
-     "graph), driver-dot (the driver's own verbose DOT of every graph).",
+     "graph), driver-dot (the driver's own verbose DOT of every graph), none (no file of a graph).",
      parse_write, print_write},
     {"STACKS", "events", "none, events or all",
      "Whose call stacks are recorded: events (captures, instantiations, deaths and re-births of memory that graphs "

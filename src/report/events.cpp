@@ -89,6 +89,7 @@ bool add_instantiate(Recording& recording, const Json& event, std::uint64_t, std
     graph.capture = count_of(event, "capture");
     graph.call = text_of(event, "call");
     graph.result = text_of(event, "result");
+    graph.thread = count_of(event, "thread");
     graph.stack = count_of(event, "stack");
     graph.exec = address_of(event, "exec");
     graph.inputs = count_of(event, "inputs");
@@ -152,6 +153,8 @@ bool add_finding(Recording& recording, const Json& event, std::uint64_t, std::st
     finding.capture_stack = count_of(event, "capture_stack");
     finding.instantiate_stack = count_of(event, "instantiate_stack");
     finding.launch_stack = count_of(event, "launch_stack");
+    finding.launch_thread = count_of(event, "thread");  // a finding is written by the thread that launches
+    finding.t = time_of(event, "t");
     finding.replay = count_of(event, "replay");
     recording.findings.push_back(std::move(finding));
     return true;

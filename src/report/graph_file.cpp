@@ -55,6 +55,8 @@ GraphNode parse_node(const Json& object, std::uint64_t position) {
                 node.details.emplace_back(key, std::move(text));
         }
     }
+    if (const Number event = address_of(object, "event_ptr"); event && *event != 0)
+        node.details.emplace_back("event", text_of(object, "event_ptr"));
     return node;
 }
 

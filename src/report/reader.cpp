@@ -122,19 +122,32 @@ std::string graph_path(const std::string& folder, std::uint64_t number) {
     return folder + "/graph-" + std::to_string(number) + ".json";
 }
 
-std::vector<std::string> find_recordings(const std::string& path) {
+FoundRecordings find_recordings(const std::string& path) {
     if (is_recording(path))
-        return {path};
-    std::error_code failed;
-    std::vector<std::string> result;
-    for (const fs::path& entry : entries(path, failed)) {
-        if (is_recording(entry))
-            result.push_back(entry.string());
+        return {{path}, {}};
+    FoundRecordings found;
+    std::vector<fs::path> level{path};
+    for (int depth = 1; depth <= deepest_recording && !level.empty(); ++depth) {
+        std::vector<fs::path> next;
+        for (const fs::path& folder : level) {
+            std::error_code failed;
+            for (const fs::path& entry : entries(folder, failed)) {
+                std::error_code ignored;
+                if (is_recording(entry))
+                    found.folders.push_back(entry.string());
+                else if (fs::symlink_status(entry, ignored).type() == fs::file_type::directory)
+                    next.push_back(entry);
+            }
+            if (failed && depth == 1)
+                throw ReadError(path + ": " + failed.message());
+            if (failed)
+                found.unlisted.push_back(folder.string() + ": " + failed.message());
+        }
+        level = std::move(next);
     }
-    if (failed)
-        throw ReadError(path + ": " + failed.message());
-    std::sort(result.begin(), result.end());
-    return result;
+    std::sort(found.folders.begin(), found.folders.end());
+    std::sort(found.unlisted.begin(), found.unlisted.end());
+    return found;
 }
 
 Recording read_recording(const std::string& folder) {

@@ -28,8 +28,19 @@ GraphFile read_graph(const std::string& folder, std::uint64_t number);
 
 std::string graph_path(const std::string& folder, std::uint64_t number);
 
-/// The recordings at `path`, sorted: `path` itself when it is one, else those of its direct subfolders that are.
-/// Throws ReadError when `path` cannot be listed.
-std::vector<std::string> find_recordings(const std::string& path);
+/// How deep below a folder recordings are looked for: OUT patterns have two or three levels, and with --error-exitcode
+/// one more. Not without a limit: `show /` must come to an end.
+inline constexpr int deepest_recording = 4;
+
+struct FoundRecordings {
+    std::vector<std::string> folders;  ///< sorted
+    std::vector<std::string>
+        unlisted;  ///< subfolders that cannot be listed, with the reason: `/a/b: Permission denied`
+};
+
+/// `path` itself when it is a recording, else the recordings up to deepest_recording levels below it. Recordings hold
+/// no others, and links to folders are not followed further than to a recording. Throws ReadError when `path` cannot be
+/// listed.
+FoundRecordings find_recordings(const std::string& path);
 
 }  // namespace keepgraph::report

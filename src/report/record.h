@@ -85,6 +85,7 @@ struct RecordedGraph {
     Number capture;  ///< absent: built by hand
     std::string call;
     std::string result;
+    Number thread;  ///< that instantiated it
     Number stack;
     Number exec;
     std::map<std::string, std::uint64_t> nodes;
@@ -116,6 +117,8 @@ struct RecordedFinding {
     Number capture_stack;
     Number instantiate_stack;
     Number launch_stack;
+    Number launch_thread;
+    std::optional<double> t;  ///< of the launch
     Number replay;
 };
 

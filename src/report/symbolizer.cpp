@@ -11,7 +11,7 @@
 #include <backtrace.h>
 #include <link.h>
 
-#include "report/elf_file.h"
+#include "report/build_id.h"
 #include "report/text.h"
 
 namespace {

@@ -24,18 +24,25 @@ TEST(Doctor, TellsOfThisMachine) {
     EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
     EXPECT_EQ(told(outcome, "shim"), shim() + " (loads into /bin/true)");
     EXPECT_EQ(told(outcome, "driver"), preload_tests::double_folder() + "/libcuda.so.1, for CUDA 13.0");
-    EXPECT_NE(told(outcome, "CUPTI"), "");
+    EXPECT_TRUE(contains(told(outcome, "CUPTI"), "keepgraph works with and without")) << outcome.describe();
     EXPECT_EQ(told(outcome, "verdict"), "");
 }
 
 TEST(Doctor, ShimThatDoesNotLoadIsSaid) {
     TempFolder folder;
-    write_file(folder / "libkeepgraph_preload.so", "not a library");
+    std::string bytes = preload_tests::read_file(shim());
+    const std::string libc = "libc.so.6";
+    ASSERT_NE(bytes.find(libc), std::string::npos);
+    for (std::size_t at = 0; (at = bytes.find(libc, at)) != std::string::npos;) {
+        bytes.replace(at, libc.size(), "libX.so.6");
+    }
+    write_file(folder / "libkeepgraph_preload.so", bytes);
     const Outcome outcome = keepgraph({"doctor"}, {{"KEEPGRAPH_LIB", folder.path()}});
     EXPECT_TRUE(outcome.ended_with(1)) << outcome.describe();
     EXPECT_TRUE(contains(told(outcome, "shim"), "does not load")) << outcome.describe();
     const Outcome none = keepgraph({"doctor"}, {{"KEEPGRAPH_LIB", "/nowhere"}});
     EXPECT_TRUE(none.ended_with(1)) << none.describe();
+    EXPECT_TRUE(contains(told(none, "shim"), "KEEPGRAPH_LIB=/nowhere is not allowed")) << none.describe();
 }
 
 TEST(Doctor, NoDriverIsNoFailure) {
@@ -108,7 +115,7 @@ TEST(Doctor, CoverageRunsTheProgramAndPrintsTheEvent) {
     const Outcome outcome =
         keepgraph({"doctor", "--coverage", "--", fake_app(), "env", "coverage", "exit", "3"}, temporary);
     EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
-    EXPECT_EQ(variable(outcome, "KEEPGRAPH_OPTIONS"), "quiet=1,coverage=1");
+    EXPECT_EQ(variable(outcome, "KEEPGRAPH_OPTIONS"), "quiet=1,coverage=1,quiet=1");
     EXPECT_EQ(variable(outcome, "KEEPGRAPH_OUT").rfind(folder.path(), 0), 0u);
     EXPECT_EQ(variable(outcome, "LD_PRELOAD"), shim());
     EXPECT_EQ(told(outcome, "program"), "ended with exit code 3");
@@ -116,6 +123,20 @@ TEST(Doctor, CoverageRunsTheProgramAndPrintsTheEvent) {
     EXPECT_EQ(told(outcome, "wrapped"), "cuGraphLaunch cuMemFree_v2");
     EXPECT_EQ(told(outcome, "unwrapped"), "cuInit");
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(Doctor, CoverageTakesAProgramWithoutArgumentsBeforeTheDashes) {
+    TempFolder folder;
+    const Environment temporary{{"TMPDIR", folder.path()}};
+    const Outcome outcome = keepgraph({"doctor", "--coverage", fake_app()}, temporary);
+    EXPECT_EQ(told(outcome, "program"), "ended with exit code 0") << outcome.describe();
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"doctor", fake_app(), "--", "/bin/true"},
+          std::vector<std::string>{"doctor", "--coverage", fake_app(), "--", "/bin/true"}}) {
+        const Outcome two = keepgraph(words, temporary);
+        EXPECT_TRUE(two.ended_with(2)) << two.describe();
+        EXPECT_TRUE(contains(two.err, "two programs are given: " + fake_app() + ", and /bin/true")) << two.describe();
+    }
 }
 
 TEST(Doctor, CoverageOfAProgramThatDoesNotTell) {

@@ -68,7 +68,7 @@ TEST(ErrorExitcode, RecordingsOfOtherRunsDoNotCount) {
     const Outcome second = counted(folder, {"no-finding", "exit", "4"}, "rec");
     EXPECT_TRUE(second.ended_with(4)) << second.describe();
     EXPECT_EQ(recordings_below(folder / "rec"), 1u);
-    EXPECT_EQ(recordings_below(folder / "rec-2"), 1u);
+    EXPECT_EQ(recordings_below(folder / "rec-1"), 1u);
     // Another run writes to the same OUT while this one lasts.
     const Outcome outer = keepgraph({"run", "--error-exitcode", "99", "--out", "rec", "--", command_path(), "run",
                                      "--out", folder / "rec/%p", "--", fake_app(), "finding", "exit", "5"},
@@ -88,6 +88,27 @@ TEST(ErrorExitcode, WorksWithOutSwitchedOff) {
                                       {{"TMPDIR", folder.path()}}, folder.path());
     EXPECT_TRUE(outcome.ended_with(99)) << outcome.describe();
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(ErrorExitcode, ShowFindsTheRecordingsOfTheRun) {
+    TempFolder folder;
+    const Environment on_double{{"LD_LIBRARY_PATH", preload_tests::double_folder()}};
+    const std::string victim = preload_tests::victim("freed_input_driver");
+    const Outcome counted_run = keepgraph({"run", "--error-exitcode", "9", "--", victim}, on_double, folder.path());
+    EXPECT_TRUE(counted_run.ended_with(9)) << counted_run.describe();
+    const Outcome only = keepgraph({"show", folder / "keepgraph-out"});
+    EXPECT_TRUE(contains(only.out, "finding 1: graph 1 was about to use")) << only.describe();
+
+    const Outcome plain = keepgraph({"run", "--", victim}, on_double, folder.path());
+    EXPECT_TRUE(contains(plain.err, "finding 1")) << plain.describe();
+    const Outcome both = keepgraph({"show", folder / "keepgraph-out"});
+    EXPECT_TRUE(contains(both.out, "2 recordings in ")) << both.describe();
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "keepgraph-out")) {
+        if (entry.path().filename() == "events.jsonl") {
+            const auto below = entry.path().parent_path().lexically_relative(folder / "keepgraph-out");
+            EXPECT_TRUE(contains(both.out, " " + below.native() + " ")) << both.describe();
+        }
+    }
 }
 
 TEST(ErrorExitcode, FolderThatCannotBeMadeIsSaid) {

@@ -105,7 +105,7 @@ TEST(PartsOut, PatternsAndFolders) {
     EXPECT_EQ(literal_out("/5%p"), "/5%%p");
     TempFolder folder;
     EXPECT_EQ(make_fresh_folder(folder / "x/%%/"), folder / "x/%");
-    EXPECT_EQ(make_fresh_folder(folder / "x/%%"), folder / "x/%-2");
+    EXPECT_EQ(make_fresh_folder(folder / "x/%%"), folder / "x/%-1");
     std::filesystem::path temporary;
     {
         TemporaryFolder made;

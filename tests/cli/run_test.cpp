@@ -52,8 +52,26 @@ TEST(Run, ShimOfKeepgraphLibIsTaken) {
               copy);
     const Outcome missing = keepgraph({"run", "--", fake_app(), "env"}, {{"KEEPGRAPH_LIB", "/nowhere.so"}});
     EXPECT_TRUE(missing.ended_with(125)) << missing.describe();
-    EXPECT_TRUE(contains(missing.err, "KEEPGRAPH_LIB=/nowhere.so")) << missing.describe();
+    EXPECT_TRUE(contains(missing.err, "keepgraph: KEEPGRAPH_LIB=/nowhere.so is not allowed: there is no file "))
+        << missing.describe();
+    EXPECT_TRUE(contains(missing.err, "use the path of libkeepgraph_preload.so")) << missing.describe();
     EXPECT_EQ(missing.out, "");
+}
+
+TEST(Run, AFileThatIsNoShimIsRefused) {
+    TempFolder folder;
+    write_file(folder / "text", "text");
+    const std::string other = program("libfake_getxattr.so");
+    const std::string driver = preload_tests::double_folder() + "/libcuda.so.1";
+    for (const std::string& file : {std::string("/bin/true"), folder / "text", other, driver, fake_app()}) {
+        const Outcome outcome = keepgraph({"run", "--", fake_app(), "env"}, {{"KEEPGRAPH_LIB", file}});
+        EXPECT_TRUE(outcome.ended_with(125)) << outcome.describe();
+        EXPECT_TRUE(contains(outcome.err, "KEEPGRAPH_LIB=" + file + " is not allowed: ")) << outcome.describe();
+        EXPECT_EQ(outcome.out, "");
+    }
+    const std::string renamed = copy_to(folder, shim(), "renamed.so");
+    EXPECT_EQ(variable(keepgraph({"run", "--", fake_app(), "env"}, {{"KEEPGRAPH_LIB", renamed}}), "LD_PRELOAD"),
+              renamed);
 }
 
 TEST(Run, ShimIsFoundInAnInstallTree) {
@@ -323,6 +341,21 @@ TEST(Run, HelpListsEverySettingWithAllowedValuesAndDefault) {
             << row.name << outcome.describe();
     }
     EXPECT_TRUE(contains(one_line, "keepgraph-out/%t-%h-%p")) << outcome.describe();
+}
+
+TEST(Run, HelpHasNoLeftoversOfTheParser) {
+    for (const char* command : {"run", "env", "doctor", "show"}) {
+        const Outcome help = keepgraph({command, "--help"});
+        EXPECT_TRUE(help.ended_with(0)) << help.describe();
+        for (const char* leftover : {"REQUIRED", "Needs:", ":{", "\n\n\n"}) {
+            EXPECT_FALSE(contains(help.out, leftover)) << leftover << help.describe();
+        }
+        for (const std::string& line : split_lines(help.out)) {
+            EXPECT_LE(line.size(), 100u) << line;
+        }
+    }
+    EXPECT_TRUE(contains(keepgraph({"show", "--help"}).out, "  --dot FILE\n"));
+    EXPECT_TRUE(contains(keepgraph({"env", "--help"}).out, "  --format FORMAT\n"));
 }
 
 TEST(Run, VersionAndHelpOfTheCommand) {

@@ -58,6 +58,7 @@ const std::vector<Value> good_values{
     {"OUT", "x"},
     {"WRITE", "findings"},
     {"WRITE", "graphs"},
+    {"WRITE", "none"},
     {"WRITE", "findings,graphs,driver-dot"},
     {"STACKS", "none"},
     {"STACKS", "events"},
@@ -107,6 +108,8 @@ TEST(SettingsTest, EachValueChangesItsOwnMembers) {
     EXPECT_EQ(keep.keep_max, 2048u);
     EXPECT_EQ(parsed({{"KEEPGRAPH_KEEP", "data"}}).keep_max, 256u << 20);
     EXPECT_EQ(parsed({{"KEEPGRAPH_OUT", "a/%p"}}).out, "a/%p");
+    const Settings nothing = parsed({{"KEEPGRAPH_WRITE", "none"}});
+    EXPECT_FALSE(nothing.write_findings || nothing.write_graphs || nothing.write_driver_dot);
     const Settings write = parsed({{"KEEPGRAPH_WRITE", "driver-dot,graphs"}});
     EXPECT_FALSE(write.write_findings);
     EXPECT_TRUE(write.write_graphs && write.write_driver_dot);
@@ -137,6 +140,7 @@ TEST(SettingsTest, MalformedValuesLeaveEverythingAsItWas) {
         {"OUT", "%q"},
         {"OUT", "%"},
         {"WRITE", "poems"},
+        {"WRITE", "none,graphs"},
         {"WRITE", "findings,"},
         {"WRITE", ",findings"},
         {"WRITE", "findings,,graphs"},

@@ -196,12 +196,24 @@ TEST_F(ReaderTest, OnlyNamesThatGraphPathMakesAreGraphFiles) {
 }
 
 TEST_F(ReaderTest, FindsOneRecordingOrSeveral) {
-    EXPECT_EQ(find_recordings(folder_), std::vector<std::string>{folder_});
+    EXPECT_EQ(find_recordings(folder_).folders, std::vector<std::string>{folder_});
     copy_of_recording(temp_ / "q");
     std::filesystem::create_directory(temp_ / "empty");
-    EXPECT_EQ(find_recordings(temp_.path()), (std::vector<std::string>{temp_ / "q", temp_ / "r"}));
-    EXPECT_TRUE(find_recordings(temp_ / "empty").empty());
+    EXPECT_EQ(find_recordings(temp_.path()).folders, (std::vector<std::string>{temp_ / "q", temp_ / "r"}));
+    EXPECT_TRUE(find_recordings(temp_ / "empty").folders.empty());
     EXPECT_THROW(find_recordings(temp_ / "absent"), ReadError);
+}
+
+TEST_F(ReaderTest, FindsRecordingsFourLevelsDownAndNotInCircles) {
+    const std::string top = temp_ / "top";
+    std::filesystem::create_directories(top + "/run/host/day");
+    std::filesystem::create_directories(top + "/a/b/c/d");
+    copy_of_recording(top + "/run/host/day/4");
+    copy_of_recording(top + "/a/b/c/d/5");
+    std::filesystem::create_directory_symlink(top, top + "/run/circle");
+    std::filesystem::create_directory_symlink(folder_, top + "/run/link");
+    EXPECT_EQ(find_recordings(top).folders, (std::vector<std::string>{top + "/run/host/day/4", top + "/run/link"}));
+    EXPECT_EQ(find_recordings(top + "/a").folders, std::vector<std::string>{top + "/a/b/c/d/5"});
 }
 
 TEST(ModuleOf, TheLastLineBeforeTheStackThatCoversTheAddress) {

@@ -164,12 +164,26 @@ TEST_F(ShowTest, SeveralProcessesAreListed) {
     EXPECT_HOLDS(outcome.out, "4242");
     EXPECT_HOLDS(outcome.out, "5151");
     EXPECT_HOLDS(outcome.out, "unreadable");
-    EXPECT_HOLDS(outcome.out, "keepgraph show " + temp_.path() + "/r");
+    EXPECT_HOLDS(outcome.out, "keepgraph show " + temp_.path() + "/s");  // of the same second: by name
     EXPECT_FALSE(holds(outcome.out, "finding 1:"));
     EXPECT_TRUE(show({temp_.path(), "--graph", "1"}).ended_with(2));
     std::filesystem::remove_all(temp_ / "s");
     std::filesystem::remove_all(temp_ / "t");
     EXPECT_HOLDS(show({temp_.path()}).out, "finding 1:");  // only one is left: no choice to make
+}
+
+TEST_F(ShowTest, RecordingsOfRunsWithTheirOwnFolderAreListedByTime) {
+    // As `run --error-exitcode` leaves them: a folder per run, a recording per process in it.
+    std::filesystem::create_directories(temp_ / "out/b-run");
+    std::filesystem::rename(folder_, temp_ / "out/b-run/p1");
+    EXPECT_HOLDS(show({temp_ / "out"}).out, "finding 1:");
+    copy_of_recording(temp_ / "out/a-run");
+    replace_in(temp_ / "out/a-run/manifest.json", "2026-01-31", "2026-02-28");
+    const Outcome outcome = show({temp_ / "out"});
+    EXPECT_HOLDS(outcome.out, "2 recordings");
+    EXPECT_HOLDS(outcome.out, "b-run/p1");
+    EXPECT_LT(outcome.out.find("b-run/p1"), outcome.out.find("a-run")) << outcome.out;
+    EXPECT_HOLDS(outcome.out, "keepgraph show " + temp_.path() + "/out/a-run");
 }
 
 TEST_F(ShowTest, NoRecordingIsAnErrorThatNamesTheFolder) {
@@ -200,6 +214,7 @@ TEST_F(ShowTest, OneGraph) {
 }
 
 TEST_F(ShowTest, GraphThatIsNotRecorded) {
+    replace_in(folder_ + "/manifest.json", "findings,graphs", "findings");
     Outcome outcome = show({folder_, "--graph", "2"});
     EXPECT_TRUE(outcome.ended_with(1));
     EXPECT_HOLDS(outcome.err, "what graph 2 holds was not recorded; recorded: 1.");
@@ -210,6 +225,30 @@ TEST_F(ShowTest, GraphThatIsNotRecorded) {
     for (const char* number : {"4", "5", "6", "8"})
         write_file(folder_ + "/graph-" + number + ".json", "{}");
     EXPECT_HOLDS(show({folder_, "--graph", "9"}).err, "recorded: 1, 4-6, 8.");
+}
+
+TEST_F(ShowTest, GraphThatOutMaxKeptOutIsSaidSo) {
+    replace_in(folder_ + "/manifest.json", "findings,graphs", "findings");
+    const std::string kept_out = "graph-1.json is left out, and so is every later graph file that does not fit";
+    std::filesystem::remove(folder_ + "/graph-1.json");
+    EXPECT_HOLDS(show({folder_, "--graph", "1"}).err, "KEEPGRAPH_WRITE=graphs");  // no notice: the reason is not known
+    append(folder_ + "/events.jsonl",
+           "{\"type\": \"notice\", \"t\": 1, \"text\": \"out_max of 10 bytes is reached: " + kept_out + "\"}\n");
+    const Outcome outcome = show({folder_, "--graph", "1"});
+    EXPECT_TRUE(outcome.ended_with(1)) << outcome.describe();
+    EXPECT_HOLDS(outcome.err, "out_max of 10 bytes is reached: " + kept_out);
+    EXPECT_HOLDS(outcome.err, "KEEPGRAPH_OPTIONS=out_max=SIZE");
+    EXPECT_FALSE(holds(outcome.err, "KEEPGRAPH_WRITE=graphs"));
+    // Graph 2 has no finding, and so would have no file with any limit.
+    EXPECT_HOLDS(show({folder_, "--graph", "2"}).err, "KEEPGRAPH_WRITE=graphs");
+}
+
+TEST_F(ShowTest, FindingNamesCallsAndThreads) {
+    const std::string out = show({folder_}).out;
+    EXPECT_HOLDS(out, "capture 1, begun by cuStreamBeginCapture_v2, thread 4242 \"train\"");
+    EXPECT_HOLDS(out, "instantiated  by cuGraphInstantiateWithFlags, thread 4242");
+    EXPECT_HOLDS(out, "launched      by thread 4242, at 0.600 s");
+    EXPECT_HOLDS(out, "replay 3");
 }
 
 TEST_F(ShowTest, GraphJsonHasTorchsKeysAndKeepsUnknownOnes) {
@@ -267,26 +306,9 @@ TEST_F(ShowTest, FilesAreNotOverwrittenWithoutForce) {
     EXPECT_TRUE(show({folder_, "--graph", "one"}).ended_with(2));
 }
 
-TEST_F(ShowTest, LinesFitIntoAHundredColumns) {
-    const std::string long_name(300, 'n');
-    replace_in(folder_ + "/events.jsonl", "/home/u/train.py", "/home/" + long_name + "/train.py");
-    replace_in(folder_ + "/events.jsonl", "\"function\": \"step\"", "\"function\": \"" + long_name + "\"");
-    replace_in(folder_ + "/manifest.json", "two words", long_name);
-    replace_in(folder_ + "/graph-1.json", "\"kernel_name\": \"_Z5scalePfi\"", "\"kernel_name\": \"" + long_name + "\"");
-    for (const std::vector<std::string>& args :
-         {std::vector<std::string>{folder_}, std::vector<std::string>{folder_, "--graph", "1"}}) {
-        const Outcome outcome = show(args, {{"COLUMNS", "200"}});  // no terminal: of no importance
-        std::size_t longest = 0;
-        for (const std::string& line : preload_tests::split_lines(outcome.out))
-            longest = std::max(longest, report::columns(line));
-        EXPECT_LE(longest, 100u);
-        EXPECT_GT(longest, 60u);
-    }
-    EXPECT_HOLDS(show({folder_, "--full"}).out, long_name + "/train.py:12");
-}
-
 /// What the command writes to a terminal of 60 columns.
-std::string shown_on_terminal(const std::string& folder, const char* columns, const char* no_color) {
+std::string shown_on_terminal(const std::string& folder, const char* columns, const char* no_color,
+                              const char* graph = nullptr) {
     winsize size{};
     size.ws_col = 60;
     int terminal = -1;
@@ -296,7 +318,8 @@ std::string shown_on_terminal(const std::string& folder, const char* columns, co
         setenv("TERM", "xterm", 1);
         columns != nullptr ? setenv("COLUMNS", columns, 1) : unsetenv("COLUMNS");
         no_color != nullptr ? setenv("NO_COLOR", no_color, 1) : unsetenv("NO_COLOR");
-        execl(command.c_str(), command.c_str(), "show", folder.c_str(), nullptr);
+        execl(command.c_str(), command.c_str(), "show", folder.c_str(), graph != nullptr ? "--graph" : nullptr, graph,
+              nullptr);
         _exit(127);
     }
     std::string text;
@@ -325,6 +348,49 @@ TEST_F(ShowTest, ATerminalSetsWidthAndColours) {
     EXPECT_GT(longest_line(shown_on_terminal(folder_, "90", "1")), 60u);
     EXPECT_HOLDS(shown_on_terminal(folder_, nullptr, nullptr), "\033[1;31mfinding 1");
     EXPECT_FALSE(holds(show({folder_}, {{"TERM", "xterm"}}).out, "\033"));
+}
+
+constexpr std::size_t longest_name = 200;
+
+TEST_F(ShowTest, OnAPipeOnlyVeryLongNamesAreCut) {
+    const std::string long_name(300, 'n');
+    const std::string name(longest_name - 20, 'm');
+    replace_in(folder_ + "/events.jsonl", "/home/u/train.py", "/home/" + long_name + "/train.py");
+    replace_in(folder_ + "/events.jsonl", "\"function\": \"step\"", "\"function\": \"" + name + "\"");
+    replace_in(folder_ + "/graph-1.json", "\"kernel_name\": \"_Z5scalePfi\"", "\"kernel_name\": \"" + name + "\"");
+    replace_in(folder_ + "/graph-1.json", "odd \\\"name", long_name);
+    for (const std::vector<std::string>& args :
+         {std::vector<std::string>{folder_}, std::vector<std::string>{folder_, "--graph", "1"}}) {
+        const Outcome outcome = show(args, {{"COLUMNS", "60"}});  // no terminal: of no importance
+        EXPECT_HOLDS(outcome.out, name);
+        EXPECT_FALSE(holds(outcome.out, long_name));
+    }
+    EXPECT_HOLDS(show({folder_, "--full"}).out, long_name + "/train.py:12");
+    const std::string graph = show({folder_, "--graph", "1"}).out;
+    EXPECT_HOLDS(graph, "freed: finding 1");
+    EXPECT_HOLDS(graph, "1010c0c2827f0000");
+}
+
+TEST_F(ShowTest, OnATerminalNamesAreCutAndAddressesAreNot) {
+    const std::string long_name(300, 'n');
+    replace_in(folder_ + "/events.jsonl", "\"function\": \"step\"", "\"function\": \"" + long_name + "\"");
+    replace_in(folder_ + "/graph-1.json", "\"kernel_name\": \"_Z5scalePfi\"", "\"kernel_name\": \"" + long_name + "\"");
+    replace_in(folder_ + "/graph-1.json", "\"src\": \"0x10\", \"dst\": \"0x20\"",
+               "\"src\": \"0x7f1234567000\", \"dst\": \"0x7f89abcde000\"");
+    for (const char* columns : {"40", "100"}) {
+        EXPECT_LE(longest_line(shown_on_terminal(folder_, columns, "1")), std::stoul(columns));
+        const std::string graph = shown_on_terminal(folder_, columns, "1", "1");
+        for (const char* address : {"0x7f1234567000", "0x7f89abcde000", "0x7f82c2c01010", "0x7f82c2c01000",
+                                    "1010c0c2827f0000", "freed: finding 1"})
+            EXPECT_HOLDS(graph, address);
+        EXPECT_FALSE(holds(graph, long_name));
+    }
+}
+
+TEST_F(ShowTest, NodesOfEventsNameTheirEvent) {
+    replace_in(folder_ + "/graph-1.json", "\"node_type\": \"child_graph\"",
+               "\"node_type\": \"wait_event\", \"event_ptr\": \"0x55aa66bb\"");
+    EXPECT_HOLDS(show({folder_, "--graph", "1"}).out, "event 0x55aa66bb");
 }
 
 TEST_F(ShowTest, ControlCharactersOfTheRecordStayOut) {

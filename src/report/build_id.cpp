@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/elf_file.h"
+#include "report/build_id.h"
 
 #include <elf.h>
 #include <fcntl.h>
