@@ -22,7 +22,8 @@ void* allocate(std::size_t bytes, std::size_t alignment) noexcept;
 void release(void* pointer) noexcept;
 
 /// For pthread_atfork's child handler: another thread may have been inside when the process forked. What is allocated
-/// from now on comes from new pools, and releasing what came before does nothing. A prepare handler that takes the lock
+/// from now on comes from new pools, and releasing what came before does nothing; without memory for new pools nothing
+/// is given out any more. A prepare handler that takes the lock
 /// instead would hang where a signal handler that interrupted allocate() forks.
 void abandon_in_child() noexcept;
 

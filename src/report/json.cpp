@@ -106,10 +106,12 @@ Json::Json(std::initializer_list<Json> values) {
         return;
     }
     Object& object = value_.emplace<Object>();
-    object.reserve(values.size());
+    object.keys.reserve(values.size());
+    object.values.reserve(values.size());
     for (const Json& value : values) {
         const Array& pair = *pair_of(value);
-        object.push_back({std::get<std::string>(pair[0].value_), pair[1]});
+        object.keys.push_back(std::get<std::string>(pair[0].value_));
+        object.values.push_back(pair[1]);
     }
 }
 
@@ -127,28 +129,36 @@ bool Json::empty() const noexcept {
     if (const auto* const array = std::get_if<Array>(&value_))
         return array->empty();
     const auto* const object = std::get_if<Object>(&value_);
-    return object == nullptr || object->empty();
+    return object == nullptr || object->keys.empty();
 }
 
 Json& Json::operator[](std::string_view key) {
     if (!is_object())
         value_.emplace<Object>();
     Object& object = std::get<Object>(value_);
-    for (Member& member : object)
-        if (member.key == key)
-            return member.value;
-    return object.emplace_back(Member{std::string(key), {}}).value;
+    const auto at = std::find(object.keys.begin(), object.keys.end(), key);
+    if (at != object.keys.end())
+        return object.values[static_cast<std::size_t>(at - object.keys.begin())];
+    Json& made = object.values.emplace_back();
+    object.keys.emplace_back(key);
+    return made;
 }
 
 void Json::erase(std::string_view key) {
-    if (auto* const object = std::get_if<Object>(&value_))
-        std::erase_if(*object, [&](const Member& member) { return member.key == key; });
+    auto* const object = std::get_if<Object>(&value_);
+    if (object == nullptr)
+        return;
+    const auto at = std::find(object->keys.begin(), object->keys.end(), key);
+    if (at == object->keys.end())
+        return;
+    object->values.erase(object->values.begin() + (at - object->keys.begin()));
+    object->keys.erase(at);
 }
 
 void Json::update(const Json& other) {
     if (const auto* const object = std::get_if<Object>(&other.value_))
-        for (const Member& member : *object)
-            (*this)[member.key] = member.value;
+        for (std::size_t i = 0; i < object->keys.size(); ++i)
+            (*this)[object->keys[i]] = object->values[i];
 }
 
 void Json::push_back(Json value) {
@@ -164,26 +174,25 @@ std::string Json::dump(int indent) const {
 }
 
 void Json::write(std::string& out, int indent, int level) const {
-    const auto list = [&](const auto& values, char open, char close, auto write_one) {
+    const auto list = [&](std::size_t size, char open, char close, auto write_one) {
         out += open;
-        bool first = true;
-        for (const auto& value : values) {
-            if (!std::exchange(first, false))
+        for (std::size_t i = 0; i < size; ++i) {
+            if (i > 0)
                 out += ',';
             new_line(out, indent, level + 1);
-            write_one(value);
+            write_one(i);
         }
-        if (!first)
+        if (size > 0)
             new_line(out, indent, level);
         out += close;
     };
     if (const auto* const array = std::get_if<Array>(&value_))
-        list(*array, '[', ']', [&](const Json& value) { value.write(out, indent, level + 1); });
+        list(array->size(), '[', ']', [&](std::size_t i) { (*array)[i].write(out, indent, level + 1); });
     else if (const auto* const object = std::get_if<Object>(&value_))
-        list(*object, '{', '}', [&](const Member& member) {
-            write_string(out, member.key);
+        list(object->keys.size(), '{', '}', [&](std::size_t i) {
+            write_string(out, object->keys[i]);
             out += indent < 0 ? ":" : ": ";
-            member.value.write(out, indent, level + 1);
+            object->values[i].write(out, indent, level + 1);
         });
     else if (const auto* const text = std::get_if<std::string>(&value_))
         write_string(out, *text);

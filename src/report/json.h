@@ -22,20 +22,13 @@ namespace keepgraph::report {
 /// Members keep their order. Built like nlohmann's: {{"key", value}, ...} is an object, any other list an array.
 class Json {
   public:
-    struct Member;
     using Array = std::vector<Json>;
-    using Object = std::vector<Member>;
 
     Json() noexcept = default;  ///< null
     Json(std::nullptr_t) noexcept {}
     Json(bool value) noexcept : value_(value) {}
     template <std::integral Number>
-    Json(Number number) noexcept {
-        if constexpr (std::is_signed_v<Number>)
-            value_.template emplace<std::int64_t>(number);
-        else
-            value_.template emplace<std::uint64_t>(number);
-    }
+    Json(Number number) : value_(Wide<Number>(number)) {}
     Json(double seconds) noexcept : value_(seconds) {}
     Json(const char* text) : value_(std::in_place_type<std::string>, text) {}
     Json(std::string text) noexcept : value_(std::move(text)) {}
@@ -66,14 +59,16 @@ class Json {
     std::string dump(int indent = -1) const;
 
   private:
+    template <class Number>
+    using Wide = std::conditional_t<std::is_signed_v<Number>, std::int64_t, std::uint64_t>;
+    struct Object {
+        std::vector<std::string> keys;
+        std::vector<Json> values;  ///< of the key at the same place
+    };
+
     void write(std::string& out, int indent, int level) const;
 
     std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, Array, Object> value_{nullptr};
-};
-
-struct Json::Member {
-    std::string key;
-    Json value;
 };
 
 }  // namespace keepgraph::report
