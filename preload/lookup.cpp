@@ -44,8 +44,7 @@ std::atomic<void*> next_functions[rows];  // of the start, so valid for ever; or
 char none;
 
 bool is_libcuda(const char* path) {
-    const char* const slash = std::strrchr(path, '/');
-    return std::strncmp(slash != nullptr ? slash + 1 : path, "libcuda.so", 10) == 0;
+    return std::strncmp(file_name(path), "libcuda.so", 10) == 0;
 }
 
 /// The libcuda whose functions are wrapped. Leaked, as readers may hold it.

@@ -8,11 +8,6 @@
 namespace keepgraph::preload {
 namespace {
 
-const char* file_name(const char* path) {
-    const char* const slash = std::strrchr(path, '/');
-    return slash != nullptr ? slash + 1 : path;
-}
-
 const char* strings_of(std::uintptr_t base, const ElfW(Dyn) * section) {
     const ElfW(Dyn)* const entry = entry_of(section, DT_STRTAB);
     return entry != nullptr ? table_at<char>(base, *entry) : nullptr;

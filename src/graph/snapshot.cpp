@@ -261,6 +261,13 @@ void Snapshot::read_edges(CUgraph graph) {
     }
 }
 
+std::vector<bool> Snapshot::bodies_below(std::uint32_t node) const {
+    std::vector<bool> below(bodies_.size(), false);
+    for (std::size_t i = 1; i < bodies_.size(); ++i)
+        below[i] = below[bodies_[i].parent] || (bodies_[i].parent == 0 && bodies_[i].node == node);
+    return below;
+}
+
 bool Snapshot::find(CUgraphNode handle, std::uint32_t& index) {
     const auto& nodes = bodies_[0].nodes;
     if (by_handle_.empty())

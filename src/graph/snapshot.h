@@ -76,6 +76,8 @@ class Snapshot {
 
     /// The graph itself is bodies()[0], always there; the bodies of child graphs follow.
     const std::vector<Body>& bodies() const noexcept { return bodies_; }
+    /// Which of them belong to node `node` of the graph itself, and to the nodes in those. May throw std::bad_alloc.
+    std::vector<bool> bodies_below(std::uint32_t node) const;
 
     /// Reads the edges of `graph`, the template that this was read from. Not part of read(): the driver takes 700 ns
     /// per edge, so edges are read when somebody wants them or the template is about to change or to go.

@@ -23,8 +23,8 @@ void release(void* pointer) noexcept;
 
 /// For pthread_atfork's child handler: another thread may have been inside when the process forked. What is allocated
 /// from now on comes from new pools, and releasing what came before does nothing; without memory for new pools nothing
-/// is given out any more. A prepare handler that takes the lock
-/// instead would hang where a signal handler that interrupted allocate() forks.
+/// is given out any more. A prepare handler that takes the lock instead would hang where a signal handler that
+/// interrupted allocate() forks.
 void abandon_in_child() noexcept;
 
 }  // namespace keepgraph::heap

@@ -208,13 +208,10 @@ Scan scan_node(const graph::Snapshot& snapshot, std::uint32_t node, memory::Rang
                std::vector<memory::Allocation> dead) {
     Scanner scanner(snapshot, ever, std::move(dead));
     scanner.node_of_root(node);
-    const auto& bodies = snapshot.bodies();
-    std::vector<bool> below(bodies.size(), false);
-    for (std::uint32_t i = 1; i < bodies.size(); ++i) {
-        below[i] = below[bodies[i].parent] || (bodies[i].parent == 0 && bodies[i].node == node);
+    const std::vector<bool> below = snapshot.bodies_below(node);
+    for (std::uint32_t i = 1; i < below.size(); ++i)
         if (below[i])
             scanner.body(i);
-    }
     return scanner.finish();
 }
 

@@ -35,6 +35,26 @@ Decoded decode(std::string_view text) {
     return {code_point, length};
 }
 
+/// Calls `visit(decoded, bytes)` for each code point, and for each byte that belongs to none.
+template <class Visit>
+void each_sequence(std::string_view text, Visit visit) {
+    while (!text.empty()) {
+        const Decoded decoded = decode(text);
+        const std::size_t length = decoded.length == 0 ? 1 : decoded.length;
+        visit(decoded, text.substr(0, length));
+        text.remove_prefix(length);
+    }
+}
+
+/// What `append(out, decoded, bytes)` makes of each.
+template <class Append>
+std::string rewritten(std::string_view text, Append append) {
+    std::string out;
+    out.reserve(text.size());
+    each_sequence(text, [&](const Decoded& decoded, std::string_view bytes) { append(out, decoded, bytes); });
+    return out;
+}
+
 bool may_do_harm(std::uint32_t c) {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || (c >= 0x200e && c <= 0x200f) ||
            (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
@@ -59,64 +79,38 @@ std::size_t position_of(std::string_view utf8, std::size_t count) {
 }  // namespace
 
 bool is_utf8(std::string_view text) {
-    while (!text.empty()) {
-        const Decoded decoded = decode(text);
-        if (decoded.length == 0)
-            return false;
-        text.remove_prefix(decoded.length);
-    }
-    return true;
+    bool valid = true;
+    each_sequence(text, [&](const Decoded& decoded, std::string_view) { valid = valid && decoded.length != 0; });
+    return valid;
 }
 
 std::string repair_utf8(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    while (!text.empty()) {
-        const Decoded decoded = decode(text);
-        if (decoded.length == 0) {
-            out += "\xef\xbf\xbd";
-            text.remove_prefix(1);
-        } else {
-            out += text.substr(0, decoded.length);
-            text.remove_prefix(decoded.length);
-        }
-    }
-    return out;
+    return rewritten(text, [](std::string& out, const Decoded& decoded, std::string_view bytes) {
+        out += decoded.length == 0 ? "\xef\xbf\xbd" : bytes;
+    });
 }
 
 std::string printable(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    while (!text.empty()) {
-        const Decoded decoded = decode(text);
-        const std::size_t length = decoded.length == 0 ? 1 : decoded.length;
+    return rewritten(text, [](std::string& out, const Decoded& decoded, std::string_view bytes) {
         if (decoded.length == 0)
-            append_hex(out, "\\x", static_cast<unsigned char>(text[0]), 2);
+            append_hex(out, "\\x", static_cast<unsigned char>(bytes[0]), 2);
         else if (!may_do_harm(decoded.code_point))
-            out += text.substr(0, length);
+            out += bytes;
         else if (decoded.code_point < 0x100)
             append_hex(out, "\\x", decoded.code_point, 2);
         else
             append_hex(out, "\\u", decoded.code_point, 4);
-        text.remove_prefix(length);
-    }
-    return out;
+    });
 }
 
 std::string printable_json(std::string_view json) {
-    std::string out;
-    out.reserve(json.size());
-    while (!json.empty()) {
-        const Decoded decoded = decode(json);
-        const std::size_t length = decoded.length == 0 ? 1 : decoded.length;
+    return rewritten(json, [](std::string& out, const Decoded& decoded, std::string_view bytes) {
         // A serialiser leaves none of them outside of strings.
         if (decoded.length != 0 && may_do_harm(decoded.code_point) && decoded.code_point != '\n')
             append_hex(out, "\\u", decoded.code_point, 4);
         else
-            out += json.substr(0, length);
-        json.remove_prefix(length);
-    }
-    return out;
+            out += bytes;
+    });
 }
 
 std::size_t columns(std::string_view utf8) {

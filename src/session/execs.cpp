@@ -71,9 +71,11 @@ void say_features_off(Session& session) {
     static std::atomic<bool> said{false};
     if (said.load(std::memory_order_relaxed) || said.exchange(true, std::memory_order_relaxed))
         return;
-    for (const std::string& text : features_off(driver::api())) {
-        log::warn(text);
+    const std::vector<std::string> lines = features_off(driver::api());
+    if (!lines.empty())
         session.recording.open();
+    for (const std::string& text : lines) {
+        log::warn(text);
         session.recording.event("notice", {{"text", text}});
     }
 }

@@ -10,19 +10,10 @@
 namespace keepgraph::session {
 namespace {
 
-// Which bodies are those of node `node` of the graph itself, and of the nodes in them.
-std::vector<bool> bodies_below(const graph::Snapshot& snapshot, std::uint32_t node) {
-    const auto& bodies = snapshot.bodies();
-    std::vector<bool> below(bodies.size(), false);
-    for (std::size_t i = 1; i < bodies.size(); ++i)
-        below[i] = below[bodies[i].parent] || (bodies[i].parent == 0 && bodies[i].node == node);
-    return below;
-}
-
 // How many nodes cannot be looked into: this one, and those below it.
 std::uint32_t opaque_nodes(const graph::Snapshot& snapshot, std::uint32_t node) {
     const auto& bodies = snapshot.bodies();
-    const std::vector<bool> below = bodies_below(snapshot, node);
+    const std::vector<bool> below = snapshot.bodies_below(node);
     std::uint32_t count = bodies[0].nodes[node].readable ? 0 : 1;
     for (std::size_t i = 1; i < bodies.size(); ++i)
         if (below[i])
@@ -67,7 +58,7 @@ void replace_references(Session& session, Exec& exec, std::uint32_t node) {
                      static_cast<std::size_t>(last - first), found);
         return;
     }
-    const std::vector<bool> below = bodies_below(exec.snapshot, node);
+    const std::vector<bool> below = exec.snapshot.bodies_below(node);
     const auto goes = [&](const liveness::Reference& reference) {
         return reference.body == 0 ? reference.node == node : reference.body >= below.size() || below[reference.body];
     };

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <link.h>
-#include <cstddef>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 

@@ -31,6 +31,14 @@ class GraphSnapshotChange : public unit_tests::OnFakeDriver {
     Functions functions;
     FakeGraph graph;
     FakeFunction one{"one", {{0, 8}}};
+    FakeFunction wider{"wider", {{8, 8}}};
+
+    /// Of `one`, with 1 and 2.
+    Snapshot two_kernels() {
+        graph.add_kernel(one, std::uint64_t{1});
+        graph.add_kernel(one, std::uint64_t{2});
+        return read();
+    }
 
   private:
     void* pointers_[1] = {nullptr};
@@ -50,9 +58,7 @@ TEST_F(GraphSnapshotChange, NodesAreFoundByTheirHandle) {
 }
 
 TEST_F(GraphSnapshotChange, KernelTakesNewParametersInPlace) {
-    graph.add_kernel(one, std::uint64_t{1});
-    graph.add_kernel(one, std::uint64_t{2});
-    Snapshot snapshot = read();
+    Snapshot snapshot = two_kernels();
     const std::size_t before = snapshot.bytes();
     for (std::uint64_t value = 10; value < 1010; ++value)
         ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(one, value), functions));
@@ -63,36 +69,30 @@ TEST_F(GraphSnapshotChange, KernelTakesNewParametersInPlace) {
 }
 
 TEST_F(GraphSnapshotChange, KernelOfALargerLayoutOverwritesNoOther) {
-    graph.add_kernel(one, std::uint64_t{1});
-    graph.add_kernel(one, std::uint64_t{2});
-    FakeFunction two{"two", {{8, 8}}};
-    Snapshot snapshot = read();
+    Snapshot snapshot = two_kernels();
     std::uint64_t value = 5;
-    ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(two, value), functions));
+    ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(wider, value), functions));
     const Body& body = snapshot.bodies()[0];
-    EXPECT_EQ(body.kernels[0].function->mangled, "two");
+    EXPECT_EQ(body.kernels[0].function->mangled, "wider");
     std::memcpy(&value, body.arguments_of(body.kernels[0]).data() + 8, sizeof value);
     EXPECT_EQ(value, 5u);
     EXPECT_EQ(word(body, body.kernels[1]), 2u);
 }
 
 TEST_F(GraphSnapshotChange, KernelsInTurnNeedTheRoomOfTheLargestOne) {
-    graph.add_kernel(one, std::uint64_t{1});
-    graph.add_kernel(one, std::uint64_t{2});
-    FakeFunction two{"two", {{8, 8}}};
-    Snapshot snapshot = read();
+    Snapshot snapshot = two_kernels();
     std::uint64_t value = 5;
-    ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(two, value), functions));
+    ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(wider, value), functions));
     const std::size_t before = snapshot.bytes();
     for (std::uint64_t turn = 10; turn < 1010; ++turn) {
         ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(one, turn), functions));
         ASSERT_EQ(word(snapshot.bodies()[0], snapshot.bodies()[0].kernels[0]), turn);
-        ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(two, turn), functions));
+        ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(wider, turn), functions));
     }
     EXPECT_EQ(snapshot.bytes(), before);
     EXPECT_EQ(word(snapshot.bodies()[0], snapshot.bodies()[0].kernels[1]), 2u);
     snapshot.drop_data();
-    ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(two, value), functions)) << "the room went with the data";
+    ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(wider, value), functions)) << "the room went with the data";
     EXPECT_EQ(snapshot.bodies()[0].argument_bytes.size(), 16u);
 }
 
