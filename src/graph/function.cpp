@@ -36,6 +36,11 @@ void read(Function& function, const CUDA_KERNEL_NODE_PARAMS& node) {
         function.parameters.push_back({static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(size)});
         function.bytes = std::max(function.bytes, static_cast<std::uint32_t>(offset + size));
     }
+    for (std::size_t i = 0; i < function.parameters.size(); ++i) {
+        const auto [start, size] = function.parameters[i];
+        for (std::uint32_t at = 0; at + 8 <= size; at += 8)
+            function.words.push_back({start + at, at, static_cast<std::uint16_t>(i), size > 8});
+    }
     function.slots = std::vector<Function::Slot>(function.bytes / 4 + 1);
 }
 

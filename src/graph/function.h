@@ -21,7 +21,15 @@ struct Function {
     };
     std::string mangled;
     std::vector<Parameter> parameters;
-    std::uint32_t bytes = 0;    ///< of all parameters, packed
+    std::uint32_t bytes = 0;  ///< of all parameters, packed
+    /// Where an address may stand: on its own or, in a struct passed by value, at an offset that is a multiple of 8.
+    struct Word {
+        std::uint32_t packed = 0;  ///< bytes from the start of the packed parameters
+        std::uint32_t offset = 0;  ///< bytes into the parameter
+        std::uint16_t parameter = 0;
+        bool in_struct = false;  ///< the parameter has room for more than this word
+    };
+    std::vector<Word> words;    ///< by parameter and offset; worked out once, since scans walk them for each node
     bool layout_known = false;  ///< false: this driver does not tell where the parameters are
 
     // Notes of liveness. They live here because every scan asks for them once per word.

@@ -11,6 +11,8 @@ namespace {
 
 const Function unknown_function;
 
+constexpr std::size_t read_ahead = 8;  // nodes whose records are asked for before they are needed
+
 // The driver gives the pairs back as SIZE, POINTER; programs write them the other way round. Only the keys count.
 std::span<const std::byte> packed_buffer(void** extra) {
     const std::byte* start = nullptr;
@@ -24,6 +26,16 @@ std::span<const std::byte> packed_buffer(void** extra) {
     return start != nullptr ? std::span(start, size) : std::span<const std::byte>();
 }
 
+// Most parameters are pointers and numbers, for which a call of memcpy costs more than the copy.
+void copy_parameter(std::byte* out, const void* in, std::size_t size) {
+    if (size == 8)
+        std::memcpy(out, in, 8);
+    else if (size == 4)
+        std::memcpy(out, in, 4);
+    else
+        std::memcpy(out, in, size);
+}
+
 // Copies the parameters of `params` to `out`, which has room for function.bytes. False: they are not there.
 bool copy_arguments(const CUDA_KERNEL_NODE_PARAMS& params, const Function& function, std::byte* out) {
     if (!function.layout_known)
@@ -33,7 +45,7 @@ bool copy_arguments(const CUDA_KERNEL_NODE_PARAMS& params, const Function& funct
             const auto [offset, size] = function.parameters[i];
             if (params.kernelParams[i] == nullptr)
                 return false;
-            std::memcpy(out + offset, params.kernelParams[i], size);
+            copy_parameter(out + offset, params.kernelParams[i], size);
         }
         return true;
     }
@@ -102,14 +114,10 @@ bool read_node(Body& body, Node& node, LastFunction& functions) {
         case CU_GRAPH_NODE_TYPE_KERNEL: {
             CUDA_KERNEL_NODE_PARAMS params{};
             const bool known = ask(api.cuGraphKernelNodeGetParams_v2, node.handle, &params);
-            Kernel kernel;
-            bool filled = false;
-            if (known)
-                filled = fill(body, kernel, params, functions.of(params), false);
-            else
-                kernel.function = &unknown_function;
-            node.detail = add(body.kernels, kernel);
-            return filled;
+            node.detail = static_cast<std::uint32_t>(body.kernels.size());
+            Kernel& kernel = body.kernels.emplace_back();
+            kernel.function = &unknown_function;
+            return known && fill(body, kernel, params, functions.of(params), false);
         }
         case CU_GRAPH_NODE_TYPE_MEMCPY: {
             CUDA_MEMCPY3D params{};
@@ -188,6 +196,10 @@ void Snapshot::read_body(CUgraph graph, std::string path, std::uint32_t parent, 
     LastFunction last(functions);
     std::vector<std::pair<std::uint32_t, CUgraph>> children;
     for (std::uint32_t i = 0; i < handles.size(); ++i) {
+        // A handle is the address of the driver's own record. Instantiation has filled the caches with other things,
+        // and waiting for each record in turn takes longer than all else here. A prefetch of anything is harmless.
+        if (i + read_ahead < handles.size())
+            __builtin_prefetch(handles[i + read_ahead]);
         Node& node = body.nodes[i];
         node.handle = handles[i];
         node.readable = ask(api.cuGraphNodeGetType, node.handle, &node.type) && read_node(body, node, last);

@@ -85,26 +85,25 @@ class Scanner {
         const std::byte* const packed = body.arguments_of(kernel).data();
         const bool partial = partial_arrays(function);
         const std::size_t first = result_.references.size();
-        for (std::size_t i = 0; i < function.parameters.size(); ++i) {
-            const auto [start, size] = function.parameters[i];
-            bool leading = true;
-            // Addresses stand on their own or, in structs passed by value, at offsets that are multiples of 8.
-            for (std::uint32_t at = 0; at + 8 <= size; at += 8) {
-                std::uintptr_t word = 0;
-                std::memcpy(&word, packed + start + at, sizeof word);
-                const Slot slot{Slot::Kind::parameter, static_cast<std::uint16_t>(i), at};
-                const Grade grade = partial && size > 8 && !leading ? Grade::possible : Grade::likely;
-                const Meaning meaning = word != 0 ? refer(slot, word, grade) : Meaning::number;
-                if (meaning == Meaning::address)
-                    continue;
-                leading = false;
-                if (meaning == Meaning::unknown)
-                    continue;
-                // Memory that died before it was looked at is no plain number, although nothing lives there now.
-                auto& held_number = function.slots[(start + at) / 4].held_number;
-                if (word != 0 && !held_number.load(std::memory_order_relaxed) && !ever_.contains(word) && !own(word))
-                    held_number.store(true, std::memory_order_relaxed);
-            }
+        std::uint32_t of_parameter = UINT32_MAX;
+        bool leading = true;  // only addresses so far in this parameter
+        for (const graph::Function::Word& place : function.words) {
+            std::uintptr_t word = 0;
+            std::memcpy(&word, packed + place.packed, sizeof word);
+            leading = leading || place.parameter != of_parameter;
+            of_parameter = place.parameter;
+            const Slot slot{Slot::Kind::parameter, place.parameter, place.offset};
+            const Grade grade = partial && place.in_struct && !leading ? Grade::possible : Grade::likely;
+            const Meaning meaning = refer(slot, word, grade);
+            if (meaning == Meaning::address)
+                continue;
+            leading = false;
+            if (meaning == Meaning::unknown)
+                continue;
+            // Memory that died before it was looked at is no plain number, although nothing lives there now.
+            auto& held_number = function.slots[place.packed / 4].held_number;
+            if (word != 0 && !held_number.load(std::memory_order_relaxed) && !ever_.contains(word) && !own(word))
+                held_number.store(true, std::memory_order_relaxed);
         }
         find_end_pointers(function, first);
     }
@@ -135,7 +134,7 @@ class Scanner {
 
     enum class Meaning : unsigned char { address, number, unknown };
 
-    Meaning refer(const Slot& slot, std::uintptr_t address, Grade grade) {
+    Meaning refer(Slot slot, std::uintptr_t address, Grade grade) {
         if (own(address))  // before the cache is asked: its numbers are those of the result
             return Meaning::number;
         const auto index = cache_.find(address);
@@ -164,8 +163,10 @@ class Scanner {
                 inside = inside || references[before].input == references[i].input;
                 references[i].maybe_end = references[i].maybe_end || other.end() == references[i].address;
             }
+            if (inside || references[i].maybe_end)
+                continue;
             auto& stood_alone = slot_of(function, references[i]).stood_alone;
-            if (!inside && !references[i].maybe_end && !stood_alone.load(std::memory_order_relaxed)) {
+            if (!stood_alone.load(std::memory_order_relaxed)) {
                 stood_alone.store(true, std::memory_order_relaxed);
                 result_.raised = true;
             }

@@ -10,11 +10,6 @@
 namespace keepgraph::memory {
 namespace {
 
-// Words outside this window are never asked about: small integers, sizes, floating-point values, kernel-space values.
-// User space ends at 2^47 on x86-64 and at 2^48 on aarch64.
-constexpr std::uintptr_t lowest_address = std::uintptr_t{1} << 16;
-constexpr std::uintptr_t highest_address = std::uintptr_t{1} << 48;
-
 // A program may put millions of different non-addresses into parameters; the set is a shortcut, not a record.
 constexpr std::size_t most_non_addresses = 1u << 16;
 
@@ -83,12 +78,8 @@ bool ScanCache::find_dead(std::uintptr_t word, Allocation& out) const noexcept {
     return true;
 }
 
-std::uint32_t ScanCache::find(std::uintptr_t word) {
-    if (word < lowest_address || word >= highest_address)
-        return none;
-    Range& recent = recent_[(word >> 12 ^ word >> 21) % recent_.size()];
-    if (recent.covers(word))
-        return recent.index;
+std::uint32_t ScanCache::find_further(std::uintptr_t word) {
+    Range& recent = recent_[place_of(word)];
     const auto after = by_base_.upper_bound(word);
     if (after != by_base_.begin() && std::prev(after)->second.covers(word)) {
         recent = std::prev(after)->second;

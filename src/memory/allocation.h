@@ -47,7 +47,14 @@ class ScanCache {
     explicit ScanCache(std::vector<Allocation> dead = {});
     /// Number of the allocation that holds `word`, from 0 in the order in which they were first met; `none`, or
     /// `unknown` when the driver failed to answer: such a word is asked about again.
-    std::uint32_t find(std::uintptr_t word);
+    std::uint32_t find(std::uintptr_t word) {
+        // Words outside this window are never asked about: small integers, sizes, floating-point values, kernel-space
+        // values. User space ends at 2^47 on x86-64 and at 2^48 on aarch64.
+        if (word < lowest_address || word >= highest_address)
+            return none;
+        const Range& recent = recent_[place_of(word)];
+        return recent.covers(word) ? recent.index : find_further(word);
+    }
     const Allocation& at(std::uint32_t index) const noexcept { return met_[index]; }
 
   private:
@@ -57,6 +64,11 @@ class ScanCache {
         std::uint32_t index;
         bool covers(std::uintptr_t address) const noexcept { return address - base < size; }
     };
+    static constexpr std::uintptr_t lowest_address = std::uintptr_t{1} << 16;
+    static constexpr std::uintptr_t highest_address = std::uintptr_t{1} << 48;
+
+    std::size_t place_of(std::uintptr_t word) const noexcept { return (word >> 12 ^ word >> 21) % recent_.size(); }
+    std::uint32_t find_further(std::uintptr_t word);
     bool find_dead(std::uintptr_t word, Allocation& out) const noexcept;
 
     std::vector<Allocation> dead_;  // sorted by base, none overlap
