@@ -166,19 +166,10 @@ bool read_node(Body& body, Node& node, LastFunction& functions) {
     }
 }
 
-}  // namespace
-
-Snapshot Snapshot::read(CUgraph graph, Functions& functions) {
-    Snapshot snapshot;
-    snapshot.read_body(graph, "", 0, 0, functions);
-    return snapshot;
-}
-
-void Snapshot::read_body(CUgraph graph, std::string path, std::uint32_t parent, std::uint32_t at,
-                         Functions& functions) {
+// Calls `found(node, graph)` for each child graph.
+template <class Found>
+void read_body(Body& body, CUgraph graph, Functions& functions, Found found) {
     const auto& api = driver::api();
-    const auto index = static_cast<std::uint32_t>(bodies_.size());
-    bodies_.emplace_back();
     std::vector<CUgraphNode> handles;
     std::size_t count = 0;
     if (ask(api.cuGraphGetNodes, graph, static_cast<CUgraphNode*>(nullptr), &count) && count > 0) {
@@ -187,14 +178,9 @@ void Snapshot::read_body(CUgraph graph, std::string path, std::uint32_t parent, 
             count = 0;
         handles.resize(std::min(count, handles.size()));
     }
-    Body body;
-    body.path = std::move(path);
-    body.parent = parent;
-    body.node = at;
     body.nodes.resize(handles.size());
     body.kernels.reserve(handles.size());  // what most nodes are
     LastFunction last(functions);
-    std::vector<std::pair<std::uint32_t, CUgraph>> children;
     for (std::uint32_t i = 0; i < handles.size(); ++i) {
         // A handle is the address of the driver's own record. Instantiation has filled the caches with other things,
         // and waiting for each record in turn takes longer than all else here. A prefetch of anything is harmless.
@@ -207,13 +193,52 @@ void Snapshot::read_body(CUgraph graph, std::string path, std::uint32_t parent, 
         if (node.type == CU_GRAPH_NODE_TYPE_GRAPH && node.readable) {
             node.readable = ask(api.cuGraphChildGraphNodeGetGraph, node.handle, &child);
             if (node.readable)
-                children.emplace_back(i, child);
+                found(i, child);
         }
     }
-    const std::string prefix = body.path.empty() ? "" : body.path + "/";
-    bodies_[index] = std::move(body);
-    for (const auto& [node, child] : children)
-        read_body(child, prefix + "child#" + std::to_string(node), index, node, functions);
+}
+
+}  // namespace
+
+Snapshot Snapshot::read(CUgraph graph, Functions& functions) {
+    Snapshot snapshot;
+    snapshot.read_bodies(graph, 0, 0, functions);
+    return snapshot;
+}
+
+// A list of what is to be read, not recursion: this runs on the host's stack, which a program that nests graphs a
+// thousand deep may have made small.
+void Snapshot::read_bodies(CUgraph graph, std::uint32_t parent, std::uint32_t at, Functions& functions) {
+    struct Pending {
+        CUgraph graph;
+        std::uint32_t parent;
+        std::uint32_t node;
+    };
+    std::vector<Pending> pending{{graph, parent, at}};
+    while (!pending.empty()) {
+        const Pending next = pending.back();
+        pending.pop_back();
+        const auto index = static_cast<std::uint32_t>(bodies_.size());
+        const std::size_t others = pending.size();
+        Body body;
+        body.parent = next.parent;
+        body.node = next.node;
+        read_body(body, next.graph, functions, [&](std::uint32_t node, CUgraph child) {
+            pending.push_back({child, index, node});
+        });
+        bodies_.push_back(std::move(body));
+        std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(others), pending.end());  // the first comes next
+    }
+}
+
+std::string Snapshot::path(std::uint32_t index) const {
+    std::vector<std::uint32_t> nodes;
+    for (; index != 0; index = bodies_[index].parent)
+        nodes.push_back(bodies_[index].node);
+    std::string text;
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node)
+        text += (text.empty() ? "child#" : "/child#") + std::to_string(*node);
+    return text;
 }
 
 void Snapshot::read_edges_of(std::size_t which, CUgraph graph) {
@@ -294,8 +319,9 @@ bool Snapshot::find(CUgraphNode handle, std::uint32_t& index) {
 
 bool Snapshot::take_shape(const Snapshot& first) {
     const auto same_types = [](const Body& a, const Body& b) {
-        return a.path == b.path && std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
-                                              [](const Node& x, const Node& y) { return x.type == y.type; });
+        return a.parent == b.parent && a.node == b.node &&
+               std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
+                          [](const Node& x, const Node& y) { return x.type == y.type; });
     };
     if (!std::equal(bodies_.begin(), bodies_.end(), first.bodies_.begin(), first.bodies_.end(), same_types))
         return false;
@@ -368,7 +394,7 @@ bool Snapshot::set_child(std::uint32_t index, CUgraph graph, Functions& function
         kept.push_back(std::move(bodies_[i]));
     }
     bodies_ = std::move(kept);
-    read_body(graph, "child#" + std::to_string(index), 0, index, functions);
+    read_bodies(graph, 0, index, functions);
     return true;
 }
 

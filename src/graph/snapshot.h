@@ -47,7 +47,6 @@ struct Node {
 
 /// The nodes of one graph, in the order of cuGraphGetNodes.
 struct Body {
-    std::string path;          ///< "" for the graph itself, "child#2" for the body of its node 2, "child#2/child#0"
     std::uint32_t parent = 0;  ///< index of the body that holds the node
     std::uint32_t node = 0;    ///< that node
     bool edges_known = false;
@@ -78,6 +77,9 @@ class Snapshot {
     const std::vector<Body>& bodies() const noexcept { return bodies_; }
     /// Which of them belong to node `node` of the graph itself, and to the nodes in those. May throw std::bad_alloc.
     std::vector<bool> bodies_below(std::uint32_t node) const;
+    /// Where body `index` is: "" for the graph itself, "child#2" for the body of its node 2, "child#2/child#0" for one
+    /// in that. Worked out when it is wanted: with graphs nested a thousand deep, names for all would take megabytes.
+    std::string path(std::uint32_t index) const;
 
     /// Reads the edges of `graph`, the template that this was read from. Not part of read(): the driver takes 700 ns
     /// per edge, so edges are read when somebody wants them or the template is about to change or to go.
@@ -111,7 +113,7 @@ class Snapshot {
     bool data_dropped() const noexcept { return data_dropped_; }
 
   private:
-    void read_body(CUgraph graph, std::string path, std::uint32_t parent, std::uint32_t node, Functions& functions);
+    void read_bodies(CUgraph graph, std::uint32_t parent, std::uint32_t node, Functions& functions);
     void read_edges_of(std::size_t body, CUgraph graph);
 
     std::vector<Body> bodies_;

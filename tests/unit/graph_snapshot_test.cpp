@@ -53,7 +53,7 @@ TEST_F(GraphSnapshot, EmptyGraphIsOneEmptyBody) {
     const Snapshot snapshot = read();
     ASSERT_EQ(snapshot.bodies().size(), 1u);
     EXPECT_TRUE(snapshot.bodies()[0].nodes.empty());
-    EXPECT_EQ(snapshot.bodies()[0].path, "");
+    EXPECT_EQ(snapshot.path(0), "");
 }
 
 TEST_F(GraphSnapshot, KernelParamsAreCopiedToTheirOffsets) {
@@ -252,12 +252,12 @@ TEST_F(GraphSnapshot, ChildGraphsAreBodiesWithAPath) {
     const Snapshot snapshot = read();
     const auto& bodies = snapshot.bodies();
     ASSERT_EQ(bodies.size(), 4u);
-    EXPECT_EQ(bodies[1].path, "child#1");
+    EXPECT_EQ(snapshot.path(1), "child#1");
     EXPECT_EQ(bodies[1].parent, 0u);
     EXPECT_EQ(bodies[1].node, 1u);
-    EXPECT_EQ(bodies[2].path, "child#1/child#1");
+    EXPECT_EQ(snapshot.path(2), "child#1/child#1");
     EXPECT_EQ(bodies[2].parent, 1u);
-    EXPECT_EQ(bodies[3].path, "child#2");
+    EXPECT_EQ(snapshot.path(3), "child#2");
     EXPECT_EQ(bodies[3].parent, 0u);
     EXPECT_EQ(bodies[3].node, 2u);
     for (const std::size_t body : {2u, 3u})
@@ -328,7 +328,7 @@ TEST_F(GraphSnapshot, EdgesOfChildGraphsToo) {
     snapshot.read_edges(graph.handle());
     ASSERT_EQ(snapshot.bodies().size(), 3u);
     for (const Body& body : snapshot.bodies())
-        EXPECT_TRUE(body.edges_known) << body.path;
+        EXPECT_TRUE(body.edges_known) << body.node;
     EXPECT_TRUE(snapshot.bodies()[1].edges.empty());
     EXPECT_EQ(snapshot.bodies()[2].edges.size(), 1u);
 }
