@@ -100,6 +100,8 @@ void print_finding(Page& page, const Recording& recording, const RecordedFinding
         page.paragraph((i == 0 ? "  used by       " : "                ") + reference_text(finding.references[i]), 18);
     if (shown < finding.references.size())
         page.line(fmt::format("                and {} more (--full)", finding.references.size() - shown));
+    if (finding.references_left_out > 0)
+        page.line(fmt::format("                and {} that only the graph's file has", finding.references_left_out));
 
     if (finding.allocation.stack) {
         page.line("  allocated");

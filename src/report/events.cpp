@@ -149,6 +149,7 @@ bool add_finding(Recording& recording, const Json& event, std::uint64_t, std::st
     }
     for (const Json* reference : objects_of(event, "references"))
         finding.references.push_back(parse_reference(*reference));
+    finding.references_left_out = count_of(event, "references_left_out").value_or(0);
     finding.capture = count_of(event, "capture");
     finding.capture_stack = count_of(event, "capture_stack");
     finding.instantiate_stack = count_of(event, "instantiate_stack");

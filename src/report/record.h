@@ -113,6 +113,7 @@ struct RecordedFinding {
     };
     std::optional<Younger> younger;
     std::vector<RecordedReference> references;
+    std::uint64_t references_left_out = 0;  ///< that only the graph's file has
     Number capture;
     Number capture_stack;
     Number instantiate_stack;

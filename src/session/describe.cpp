@@ -54,8 +54,8 @@ const graph::Kernel* kernel_of(const graph::Body& body, std::uint32_t index) {
 std::string to_text(const graph::Snapshot& snapshot, const liveness::Reference& reference) {
     const graph::Body& body = snapshot.bodies()[reference.body];
     std::string text = "node " + std::to_string(reference.node);
-    if (!body.path.empty())
-        text += " of " + body.path;
+    if (reference.body != 0)
+        text += " of " + snapshot.path(reference.body);
     if (const graph::Kernel* const kernel = kernel_of(body, reference.node))
         return text + ", kernel " + graph::demangled(kernel->function->mangled) + ", " + to_string(reference.slot);
     return text + ", " + graph::node_type_name(body.nodes[reference.node].type) + " " + to_string(reference.slot);
@@ -64,8 +64,8 @@ std::string to_text(const graph::Snapshot& snapshot, const liveness::Reference& 
 report::Json to_json(const Exec& exec, const liveness::Reference& reference) {
     const graph::Body& body = exec.snapshot.bodies()[reference.body];
     report::Json keys{{"node", reference.node}};
-    if (!body.path.empty())
-        keys["path"] = body.path;
+    if (reference.body != 0)
+        keys["path"] = exec.snapshot.path(reference.body);
     keys["node_type"] = graph::node_type_name(body.nodes[reference.node].type);
     if (const graph::Kernel* const kernel = kernel_of(body, reference.node))
         keys["kernel"] = graph::demangled(kernel->function->mangled);

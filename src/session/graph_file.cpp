@@ -2,8 +2,10 @@
 //
 // graph-<n>.json: torch's keys and ours (src/report/README.md).
 #include <algorithm>
+#include <unordered_map>
 
 #include "graph/node_type.h"
+#include "report/json_text.h"
 #include "session/describe.h"
 #include "session/state.h"
 
@@ -11,6 +13,7 @@ namespace keepgraph::session {
 namespace {
 
 using graph::Body;
+using report::JsonText;
 
 constexpr const char* no_ids = "not asked for; drivers have them since 13.1";
 
@@ -25,28 +28,52 @@ std::string hex_bytes(std::span<const std::byte> bytes) {
     return text;
 }
 
-report::Json triple(const unsigned (&values)[3]) {
-    return {values[0], values[1], values[2]};
+void add_three(JsonText& json, const char* name, const unsigned (&values)[3]) {
+    json.key(name);
+    json.begin_array();
+    for (const unsigned value : values)
+        json.value(value);
+    json.end_array();
 }
 
-void add_kernel(report::Json& node, const Body& body, const graph::Kernel& kernel) {
-    const std::string name = graph::demangled(kernel.function->mangled);
-    node["kernel_name"] = name;
-    node["kernel"] = {{"mangled", kernel.function->mangled},
-                      {"function", name},
-                      {"grid", triple(kernel.grid)},
-                      {"block", triple(kernel.block)},
-                      {"shared_bytes", kernel.shared_bytes}};
+// Names are worked out once per kernel, not once per node.
+class Names {
+  public:
+    const std::string& of(const graph::Function& function) {
+        const auto [entry, is_new] = names_.try_emplace(&function);
+        if (is_new)
+            entry->second = graph::demangled(function.mangled);
+        return entry->second;
+    }
+
+  private:
+    std::unordered_map<const graph::Function*, std::string> names_;
+};
+
+void add_kernel(JsonText& json, const Body& body, const graph::Kernel& kernel, const std::string& name) {
+    json.key("kernel");
+    json.begin_object();
+    json.member("mangled", kernel.function->mangled);
+    json.member("function", name);
+    add_three(json, "grid", kernel.grid);
+    add_three(json, "block", kernel.block);
+    json.member("shared_bytes", kernel.shared_bytes);
+    json.end_object();
     if (!kernel.arguments_known)
         return;
     const auto packed = body.arguments_of(kernel);
-    report::Json arguments = report::Json::array();
+    json.key("arguments");
+    json.begin_array();
     for (std::size_t i = 0; i < kernel.function->parameters.size(); ++i) {
         const auto [offset, size] = kernel.function->parameters[i];
-        arguments.push_back(
-            {{"parameter", i}, {"offset", offset}, {"size", size}, {"bytes", hex_bytes(packed.subspan(offset, size))}});
+        json.begin_object();
+        json.member("parameter", i);
+        json.member("offset", offset);
+        json.member("size", size);
+        json.member("bytes", hex_bytes(packed.subspan(offset, size)));
+        json.end_object();
     }
-    node["arguments"] = arguments;
+    json.end_array();
 }
 
 std::string copy_end(CUmemorytype type, const void* host, CUdeviceptr device, CUarray array) {
@@ -55,49 +82,58 @@ std::string copy_end(CUmemorytype type, const void* host, CUdeviceptr device, CU
                                          : hex(static_cast<std::uintptr_t>(device));
 }
 
-void add_detail(report::Json& json, const Body& body, const graph::Node& node) {
+void add_detail(JsonText& json, const Body& body, const graph::Node& node, Names& names) {
     switch (node.type) {
-        case CU_GRAPH_NODE_TYPE_KERNEL:
-            add_kernel(json, body, body.kernels[node.detail]);
+        case CU_GRAPH_NODE_TYPE_KERNEL: {
+            const graph::Kernel& kernel = body.kernels[node.detail];
+            add_kernel(json, body, kernel, names.of(*kernel.function));
             break;
+        }
         case CU_GRAPH_NODE_TYPE_MEMCPY: {
             const CUDA_MEMCPY3D& copy = body.copies[node.detail];
-            json["memcpy"] = {{"src", copy_end(copy.srcMemoryType, copy.srcHost, copy.srcDevice, copy.srcArray)},
-                              {"dst", copy_end(copy.dstMemoryType, copy.dstHost, copy.dstDevice, copy.dstArray)},
-                              {"width_bytes", copy.WidthInBytes},
-                              {"height", copy.Height},
-                              {"depth", copy.Depth},
-                              {"src_pitch", copy.srcPitch},
-                              {"dst_pitch", copy.dstPitch}};
+            json.key("memcpy");
+            json.begin_object();
+            json.member("src", copy_end(copy.srcMemoryType, copy.srcHost, copy.srcDevice, copy.srcArray));
+            json.member("dst", copy_end(copy.dstMemoryType, copy.dstHost, copy.dstDevice, copy.dstArray));
+            json.member("width_bytes", copy.WidthInBytes);
+            json.member("height", copy.Height);
+            json.member("depth", copy.Depth);
+            json.member("src_pitch", copy.srcPitch);
+            json.member("dst_pitch", copy.dstPitch);
+            json.end_object();
             break;
         }
         case CU_GRAPH_NODE_TYPE_MEMSET: {
             const CUDA_MEMSET_NODE_PARAMS& set = body.sets[node.detail];
-            json["memset"] = {{"dst", hex(static_cast<std::uintptr_t>(set.dst))},
-                              {"value", set.value},
-                              {"element_size", set.elementSize},
-                              {"width", set.width},
-                              {"height", set.height},
-                              {"pitch", set.pitch}};
+            json.key("memset");
+            json.begin_object();
+            json.member("dst", hex(static_cast<std::uintptr_t>(set.dst)));
+            json.member("value", set.value);
+            json.member("element_size", set.elementSize);
+            json.member("width", set.width);
+            json.member("height", set.height);
+            json.member("pitch", set.pitch);
+            json.end_object();
             break;
         }
         case CU_GRAPH_NODE_TYPE_HOST: {
             const CUDA_HOST_NODE_PARAMS& host = body.hosts[node.detail];
-            json["host_fn_addr"] = hex(reinterpret_cast<const void*>(host.fn));
-            json["host"] = {{"function", hex(reinterpret_cast<const void*>(host.fn))},
-                            {"user_data", hex(host.userData)}};
+            json.key("host");
+            json.begin_object();
+            json.member("function", hex(reinterpret_cast<const void*>(host.fn)));
+            json.member("user_data", hex(host.userData));
+            json.end_object();
             break;
         }
-        case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-        case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-            json["event_ptr"] = hex(body.events[node.detail]);
-            break;
         case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
         case CU_GRAPH_NODE_TYPE_MEM_FREE: {
             const graph::Memory& memory = body.memories[node.detail];
-            json["memory"] = {{"address", hex(static_cast<std::uintptr_t>(memory.address))}};
+            json.key("memory");
+            json.begin_object();
+            json.member("address", hex(static_cast<std::uintptr_t>(memory.address)));
             if (memory.size > 0)
-                json["memory"]["size"] = memory.size;
+                json.member("size", memory.size);
+            json.end_object();
             break;
         }
         default:
@@ -105,91 +141,171 @@ void add_detail(report::Json& json, const Body& body, const graph::Node& node) {
     }
 }
 
-// {"nodes", "edges", "edges_known"} of one body.
-void add_body(report::Json& json, const Exec& exec, std::uint32_t index) {
-    const Body& body = exec.snapshot.bodies()[index];
-    std::vector<report::Json> dependencies(body.nodes.size(), report::Json::array());
-    std::vector<report::Json> dependents(body.nodes.size(), report::Json::array());
-    report::Json edges = report::Json::array();
-    for (const graph::Edge& edge : body.edges) {
-        dependencies[edge.to].push_back(edge.from);
-        dependents[edge.from].push_back(edge.to);
-        edges.push_back({{"from", edge.from},
-                         {"to", edge.to},
-                         {"from_port", edge.from_port},
-                         {"to_port", edge.to_port},
-                         {"type", edge.type}});
+// torch's keys, which every node has; null or 0 where they are another type's.
+void add_common(JsonText& json, const Body& body, const graph::Node& node, Names& names) {
+    json.member("node_type", graph::node_type_name(node.type));
+    json.member("tools_id", 0);
+    json.member("graph_id", 0);
+    json.member("node_id", 0);
+    json.key("kernel_name");
+    if (node.type == CU_GRAPH_NODE_TYPE_KERNEL)
+        json.value(names.of(*body.kernels[node.detail].function));
+    else
+        json.value(nullptr);
+    json.key("event_ptr");
+    if (node.type == CU_GRAPH_NODE_TYPE_WAIT_EVENT || node.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
+        json.value(hex(body.events[node.detail]));
+    else
+        json.value(0);
+    json.key("host_fn_addr");
+    if (node.type == CU_GRAPH_NODE_TYPE_HOST)
+        json.value(hex(reinterpret_cast<const void*>(body.hosts[node.detail].fn)));
+    else
+        json.value(nullptr);
+    json.member("host_fn_name", nullptr);
+}
+
+void add_references(JsonText& json, const Exec& exec, std::vector<liveness::Reference>::const_iterator first,
+                    std::vector<liveness::Reference>::const_iterator last) {
+    if (first == last)
+        return;
+    json.key("references");
+    json.begin_array();
+    for (; first != last; ++first) {
+        const memory::Allocation& allocation = exec.inputs[first->input].tracked->allocation;
+        json.begin_object();
+        json.member("slot", to_string(first->slot));
+        json.member("address", hex(first->address));
+        json.member("allocation", allocation.id);
+        json.member("offset", first->address - allocation.base);
+        json.member("grade", config::to_string(liveness::grade_now(exec.snapshot, *first)));
+        json.end_object();
     }
+    json.end_array();
+}
+
+// Edges come sorted by `from`; for the other direction they are put in order by `to`.
+struct Neighbours {
+    explicit Neighbours(const Body& body) : edges(body.edges), by_end(body.edges) {
+        std::stable_sort(by_end.begin(), by_end.end(), [](const auto& a, const auto& b) { return a.to < b.to; });
+    }
+    void add(JsonText& json, std::uint32_t node) {
+        json.key("dependencies");
+        json.begin_array();
+        for (; before < by_end.size() && by_end[before].to == node; ++before)
+            json.value(by_end[before].from);
+        json.end_array();
+        json.key("dependents");
+        json.begin_array();
+        for (; after < edges.size() && edges[after].from == node; ++after)
+            json.value(edges[after].to);
+        json.end_array();
+    }
+
+    const std::vector<graph::Edge>& edges;
+    std::vector<graph::Edge> by_end;
+    std::size_t before = 0;
+    std::size_t after = 0;
+};
+
+// "edges_known", "nodes", "edges" of one body. Stops when the text has grown beyond `most` bytes.
+void add_body(JsonText& json, const Exec& exec, std::uint32_t index, Names& names, std::size_t most) {
+    const Body& body = exec.snapshot.bodies()[index];
+    json.member("edges_known", body.edges_known);
     auto reference = std::lower_bound(exec.references.begin(), exec.references.end(), index,
                                       [](const liveness::Reference& a, std::uint32_t b) { return a.body < b; });
-    report::Json nodes = report::Json::array();
-    for (std::uint32_t i = 0; i < body.nodes.size(); ++i) {
+    json.key("nodes");
+    json.begin_array();
+    Neighbours neighbours(body);
+    for (std::uint32_t i = 0; i < body.nodes.size() && json.text().size() <= most; ++i) {
         const graph::Node& node = body.nodes[i];
-        report::Json entry{{"index", i},
-                           {"node_type", graph::node_type_name(node.type)},
-                           {"tools_id", 0},
-                           {"graph_id", 0},
-                           {"node_id", 0},
-                           {"kernel_name", nullptr},
-                           {"event_ptr", 0},
-                           {"host_fn_addr", nullptr},
-                           {"host_fn_name", nullptr},
-                           {"dependencies", dependencies[i]},
-                           {"dependents", dependents[i]}};
+        json.break_line();
+        json.begin_object();
+        json.member("index", i);
+        add_common(json, body, node, names);
+        neighbours.add(json, i);
         if (!node.enabled)
-            entry["enabled"] = false;
-        add_detail(entry, body, node);
-        report::Json references = report::Json::array();
-        for (; reference != exec.references.end() && reference->body == index && reference->node == i; ++reference) {
-            const memory::Allocation& allocation = exec.inputs[reference->input].tracked->allocation;
-            references.push_back({{"slot", to_string(reference->slot)},
-                                  {"address", hex(reference->address)},
-                                  {"allocation", allocation.id},
-                                  {"offset", reference->address - allocation.base},
-                                  {"grade", config::to_string(liveness::grade_now(exec.snapshot, *reference))}});
-        }
-        if (!references.empty())
-            entry["references"] = references;
-        nodes.push_back(std::move(entry));
+            json.member("enabled", false);
+        add_detail(json, body, node, names);
+        const auto first = reference;
+        while (reference != exec.references.end() && reference->body == index && reference->node == i)
+            ++reference;
+        add_references(json, exec, first, reference);
+        json.end_object();
     }
-    json["edges_known"] = body.edges_known;
-    json["nodes"] = std::move(nodes);
-    json["edges"] = std::move(edges);
+    json.end_array();
+    json.break_line();
+    json.key("edges");
+    json.begin_array();
+    for (const graph::Edge& edge : body.edges) {
+        if (json.text().size() > most)
+            break;
+        json.break_line();
+        json.begin_object();
+        json.member("from", edge.from);
+        json.member("to", edge.to);
+        json.member("from_port", edge.from_port);
+        json.member("to_port", edge.to_port);
+        json.member("type", edge.type);
+        json.end_object();
+    }
+    json.end_array();
 }
 
 }  // namespace
 
 void write_graph_file(Session& session, Exec& exec) {
     const std::uint64_t replays = exec.launches->total();
-    report::Json json{{"schema", 1}, {"graph", exec.number}, {"template", exec.template_number}};
+    JsonText json;
+    Names names;
+    json.begin_object();
+    json.member("schema", 1);
+    json.member("graph", exec.number);
+    json.member("template", exec.template_number);
     if (exec.capture != nullptr)
-        json["capture"] = exec.capture->number;
-    json["exec"] = hex(exec.handle);
-    json["exec_graph_id"] = 0;
-    json["ids"] = "unavailable";
-    json["ids_reason"] = no_ids;
-    json["replays"] = replays;
+        json.member("capture", exec.capture->number);
+    json.member("exec", hex(exec.handle));
+    json.member("exec_graph_id", 0);
+    json.member("ids", "unavailable");
+    json.member("ids_reason", no_ids);
+    json.member("replays", replays);
     if (exec.snapshot.data_dropped())
-        json["data_dropped"] = true;
-    add_body(json, exec, 0);
-    report::Json graphs = report::Json::array();
-    for (std::uint32_t i = 1; i < exec.snapshot.bodies().size(); ++i) {
-        const Body& body = exec.snapshot.bodies()[i];
-        report::Json entry{{"node", body.node}, {"path", body.path}};
-        add_body(entry, exec, i);
-        graphs.push_back(std::move(entry));
+        json.member("data_dropped", true);
+    // What does not fit into the recording is not made either: the host waits for this.
+    const std::size_t most = session.settings.out_max;
+    add_body(json, exec, 0, names, most);
+    json.key("graphs");
+    json.begin_array();
+    for (std::uint32_t i = 1; i < exec.snapshot.bodies().size() && json.text().size() <= most; ++i) {
+        json.break_line();
+        json.begin_object();
+        json.member("node", exec.snapshot.bodies()[i].node);
+        json.member("path", exec.snapshot.path(i));
+        add_body(json, exec, i, names, most);
+        json.end_object();
     }
-    json["graphs"] = std::move(graphs);
-    report::Json allocations = report::Json::array();
+    json.end_array();
+    json.break_line();
+    json.key("allocations");
+    json.begin_array();
     for (const Exec::Input& input : exec.inputs)
-        if (input.references > 0)
-            allocations.push_back(to_json(*input.tracked));
-    json["allocations"] = std::move(allocations);
-    json["findings"] = exec.findings;
+        if (input.references > 0) {
+            json.break_line();
+            json.raw(to_json(*input.tracked).dump());
+        }
+    json.end_array();
+    json.break_line();
+    json.key("findings");
+    json.begin_array();
+    for (const report::Json& finding : exec.findings) {
+        json.break_line();
+        json.raw(finding.dump());
+    }
+    json.end_array();
     if (exec.findings_seen > exec.findings.size())
-        json["findings_left_out"] = exec.findings_seen - exec.findings.size();
-    const std::string text = json.dump(1);
-    if (session.recording.file("graph-" + std::to_string(exec.number) + ".json", text + "\n")) {
+        json.member("findings_left_out", exec.findings_seen - exec.findings.size());
+    json.end_object();
+    if (session.recording.file("graph-" + std::to_string(exec.number) + ".json", json.text())) {
         exec.has_file = true;
         exec.replays_in_file = replays;
         exec.findings_in_file = exec.findings_seen;

@@ -15,6 +15,7 @@ namespace keepgraph::session {
 namespace {
 
 constexpr std::size_t most_shown = 5;       // findings of one exec, references of one finding
+constexpr std::size_t most_recorded = 100;  // references of one finding; the graph's file has them all
 constexpr std::size_t most_in_file = 1000;  // findings in a graph's file; events.jsonl has them all
 
 // All that is said of one finding, gathered under the lock and told without it.
@@ -22,9 +23,10 @@ struct Finding {
     unsigned number = 0;
     unsigned graph = 0;
     std::string exec;
-    std::uint64_t replay = 0;  // which launch of the exec it is, from 1
-    Tracked tracked;           // a copy: its execs are not looked at
-    std::vector<std::string> references;
+    std::uint64_t replay = 0;             // which launch of the exec it is, from 1
+    Tracked tracked;                      // a copy: its execs are not looked at
+    std::vector<std::string> references;  // the first most_shown of reference_count
+    std::size_t reference_count = 0;
     CapturePtr capture;
     Event instantiated;
 };
@@ -66,10 +68,10 @@ std::string text_of(const Session& session, const Finding& finding) {
                   (tracked.has_younger ? "freed and allocated again" : "freed") + " [" +
                   config::to_string(session.settings.on_finding) + "]");
     add(text, "    exec " + finding.exec + ", launch " + std::to_string(finding.replay));
-    for (std::size_t i = 0; i < std::min(finding.references.size(), most_shown); ++i)
-        add(text, "    " + finding.references[i]);
-    if (finding.references.size() > most_shown)
-        add(text, "    and " + std::to_string(finding.references.size() - most_shown) + " more");
+    for (const std::string& reference : finding.references)
+        add(text, "    " + reference);
+    if (finding.reference_count > finding.references.size())
+        add(text, "    and " + std::to_string(finding.reference_count - finding.references.size()) + " more");
     add_event(session, text, "freed by", tracked.death);
     if (tracked.has_younger) {
         add(text, "    the address now belongs to " + to_text(tracked.younger));
@@ -106,9 +108,11 @@ report::Json json_of(const Session& session, const Exec& exec, const Finding& fi
         keys["younger"]["allocation"] = to_json(tracked.younger);
     }
     report::Json list = report::Json::array();
-    for (const liveness::Reference* const reference : references)
-        list.push_back(to_json(exec, *reference));
-    keys["references"] = list;
+    for (std::size_t i = 0; i < std::min(references.size(), most_recorded); ++i)
+        list.push_back(to_json(exec, *references[i]));
+    keys["references"] = std::move(list);
+    if (references.size() > most_recorded)
+        keys["references_left_out"] = references.size() - most_recorded;
     if (finding.capture != nullptr) {
         keys["capture"] = finding.capture->number;
         if (finding.capture->began.stack != 0)
@@ -171,9 +175,10 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
         finding.capture = exec.capture;
         finding.instantiated = exec.instantiated;
         config::Grade grade = config::Grade::possible;
+        finding.reference_count = dead[i].size();
         for (const liveness::Reference* const reference : dead[i]) {
             grade = std::max(grade, liveness::grade_now(exec.snapshot, *reference));
-            if (shown)
+            if (shown && finding.references.size() < most_shown)
                 finding.references.push_back(to_text(exec.snapshot, *reference) + " = " + hex(reference->address) +
                                              ", " + config::to_string(liveness::grade_now(exec.snapshot, *reference)));
         }
