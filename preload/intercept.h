@@ -197,7 +197,7 @@ CUresult map(const char* name, Real real, CUdeviceptr address, std::size_t size,
              CUmemGenericAllocationHandle handle, unsigned long long flags) {
     const CUresult result = real(address, size, offset, handle, flags);
     if (result == CUDA_SUCCESS)
-        session::born(name, address, size);
+        session::mapped(name, address, size);
     return result;
 }
 
@@ -213,7 +213,7 @@ template <class Real>
 CUresult unmap(const char* name, Real real, CUdeviceptr address, std::size_t size) {
     void* const dying = session::freeing_range(name, address, size);
     const CUresult result = real(address, size);
-    session::freed_range(name, address, size, dying, result == CUDA_SUCCESS);
+    session::unmapped(name, address, size, dying, result == CUDA_SUCCESS);
     return result;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "liveness/partial_arrays.h"
+#include "memory/ranges.h"
 
 namespace keepgraph::liveness {
 namespace {
@@ -19,12 +20,13 @@ using graph::Body;
 
 class Scanner {
   public:
-    Scanner(const graph::Snapshot& snapshot, memory::Ranges& ever, std::vector<memory::Allocation> dead)
-        : snapshot_(snapshot), ever_(ever), cache_(std::move(dead)) {
+    Scanner(const graph::Snapshot& snapshot, memory::Seen& seen, const memory::Dead* dead)
+        : snapshot_(snapshot), seen_(seen), cache_(dead) {
         for (const Body& body : snapshot.bodies())
             for (const graph::Memory& memory : body.memories)
                 if (memory.size > 0) {
                     own_.add(memory.address, memory.address + memory.size);
+                    seen_.add(memory.address, memory.address + memory.size);  // other graphs may be given it
                     has_own_ = true;
                 }
     }
@@ -43,7 +45,7 @@ class Scanner {
 
     Scan finish() {
         for (const memory::Allocation& allocation : result_.allocations)
-            ever_.add(allocation.base, allocation.end());
+            seen_.add(allocation.base, allocation.end());
         return std::move(result_);
     }
 
@@ -102,7 +104,7 @@ class Scanner {
                 continue;
             // Memory that died before it was looked at is no plain number, although nothing lives there now.
             auto& held_number = function.slots[place.packed / 4].held_number;
-            if (word != 0 && !held_number.load(std::memory_order_relaxed) && !ever_.contains(word) && !own(word))
+            if (word != 0 && !held_number.load(std::memory_order_relaxed) && !seen_.contains(word) && !own(word))
                 held_number.store(true, std::memory_order_relaxed);
         }
         find_end_pointers(function, first);
@@ -174,7 +176,7 @@ class Scanner {
     }
 
     const graph::Snapshot& snapshot_;
-    memory::Ranges& ever_;
+    memory::Seen& seen_;
     memory::ScanCache cache_;
     memory::Ranges own_;  // memory nodes of the graph
     bool has_own_ = false;
@@ -198,16 +200,15 @@ std::string to_string(const Slot& slot) {
     return "parameter " + std::to_string(slot.parameter) + " +" + std::to_string(slot.offset);
 }
 
-Scan scan(const graph::Snapshot& snapshot, memory::Ranges& ever, std::vector<memory::Allocation> dead) {
-    Scanner scanner(snapshot, ever, std::move(dead));
+Scan scan(const graph::Snapshot& snapshot, memory::Seen& seen, const memory::Dead* dead) {
+    Scanner scanner(snapshot, seen, dead);
     for (std::uint32_t body = 0; body < snapshot.bodies().size(); ++body)
         scanner.body(body);
     return scanner.finish();
 }
 
-Scan scan_node(const graph::Snapshot& snapshot, std::uint32_t node, memory::Ranges& ever,
-               std::vector<memory::Allocation> dead) {
-    Scanner scanner(snapshot, ever, std::move(dead));
+Scan scan_node(const graph::Snapshot& snapshot, std::uint32_t node, memory::Seen& seen, const memory::Dead* dead) {
+    Scanner scanner(snapshot, seen, dead);
     scanner.node_of_root(node);
     const std::vector<bool> below = snapshot.bodies_below(node);
     for (std::uint32_t i = 1; i < below.size(); ++i)

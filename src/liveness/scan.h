@@ -8,7 +8,7 @@
 #include "config/settings.h"
 #include "graph/snapshot.h"
 #include "memory/allocation.h"
-#include "memory/ranges.h"
+#include "memory/seen.h"
 
 namespace keepgraph::liveness {
 
@@ -50,13 +50,13 @@ struct Scan {
 
 /// Reads the addresses out of the kernel, memcpy and memset nodes. Memory that the driver does not know (pageable host
 /// memory) gives no reference, and neither do the graph's own memory nodes. Kernel words that are no address, now or
-/// ever (`ever`), are noted in the function's slots. May throw std::bad_alloc; the caller holds a
+/// ever (`seen`), are noted in the function's slots. May throw std::bad_alloc; the caller holds a
 /// driver::RelaxedCapture. Any thread.
 /// `dead`: memory that is known to be gone; addresses of it are references too.
-Scan scan(const graph::Snapshot& snapshot, memory::Ranges& ever, std::vector<memory::Allocation> dead = {});
+Scan scan(const graph::Snapshot& snapshot, memory::Seen& seen, const memory::Dead* dead = nullptr);
 /// The same of one node of the graph itself, and of the bodies below it.
-Scan scan_node(const graph::Snapshot& snapshot, std::uint32_t node, memory::Ranges& ever,
-               std::vector<memory::Allocation> dead = {});
+Scan scan_node(const graph::Snapshot& snapshot, std::uint32_t node, memory::Seen& seen,
+               const memory::Dead* dead = nullptr);
 
 /// The grade in the light of everything seen so far: a slot that ever held a plain number is only `possible`, and so is
 /// what may be an `end` pointer, unless its slot once held an address that cannot be one.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "driver/api.h"
+#include "memory/mappings.h"
 
 namespace keepgraph::memory {
 namespace {
@@ -52,8 +53,10 @@ Identity identify(std::uintptr_t address, Allocation& out) noexcept {
     if (id == 0)
         return Identity::none;
     out.id = id;
-    out.base = base;
-    out.size = size;
+    if (!find_mapping(address, out.base, out.size)) {
+        out.base = base;
+        out.size = size;
+    }
     unsigned int type = CU_MEMORYTYPE_DEVICE;
     unsigned int managed = 0;
     int device = 0;
@@ -63,19 +66,6 @@ Identity identify(std::uintptr_t address, Allocation& out) noexcept {
     out.kind = managed != 0 ? Kind::managed : type == CU_MEMORYTYPE_HOST ? Kind::pinned : Kind::device;
     out.device = device;
     return out.covers(address) ? Identity::known : Identity::none;
-}
-
-ScanCache::ScanCache(std::vector<Allocation> dead) : dead_(std::move(dead)) {
-    std::sort(dead_.begin(), dead_.end(), [](const Allocation& a, const Allocation& b) { return a.base < b.base; });
-}
-
-bool ScanCache::find_dead(std::uintptr_t word, Allocation& out) const noexcept {
-    const auto after = std::upper_bound(dead_.begin(), dead_.end(), word,
-                                        [](std::uintptr_t value, const Allocation& dead) { return value < dead.base; });
-    if (after == dead_.begin() || !std::prev(after)->covers(word))
-        return false;
-    out = *std::prev(after);
-    return true;
 }
 
 std::uint32_t ScanCache::find_further(std::uintptr_t word) {
@@ -89,7 +79,7 @@ std::uint32_t ScanCache::find_further(std::uintptr_t word) {
         return none;
     Allocation found;
     const Identity identity = identify(word, found);
-    if (identity != Identity::known && !find_dead(word, found)) {
+    if (identity != Identity::known && (dead_ == nullptr || !dead_->find(word, found))) {
         if (identity == Identity::unknown)
             return unknown;
         if (no_address_.size() < most_non_addresses)

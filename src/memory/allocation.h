@@ -36,15 +36,25 @@ enum class Identity : unsigned char { known, none, unknown };
 /// The live allocation that holds `address`; `out` is set only when it is known. The caller holds a RelaxedCapture.
 Identity identify(std::uintptr_t address, Allocation& out) noexcept;
 
+/// Memory that is known to be gone and whose addresses nobody got since.
+class Dead {
+  public:
+    /// False: none holds `address`.
+    virtual bool find(std::uintptr_t address, Allocation& out) const = 0;
+
+  protected:
+    ~Dead() = default;
+};
+
 /// identify() for one scan of a graph: asks the driver once per distinct allocation, and once per distinct word that is
 /// no address. It must not outlive the scan, since allocations come and go.
-/// `dead`: memory that is known to be gone and whose addresses nobody got since. A word that points there was an
-/// address once, and is found as one.
+/// `dead` is asked about words that the driver does not know: one that points there was an address once, and is found
+/// as one. Null: nothing is known to be dead.
 class ScanCache {
   public:
     static constexpr std::uint32_t none = UINT32_MAX;
     static constexpr std::uint32_t unknown = UINT32_MAX - 1;
-    explicit ScanCache(std::vector<Allocation> dead = {});
+    explicit ScanCache(const Dead* dead = nullptr) : dead_(dead) {}
     /// Number of the allocation that holds `word`, from 0 in the order in which they were first met; `none`, or
     /// `unknown` when the driver failed to answer: such a word is asked about again.
     std::uint32_t find(std::uintptr_t word) {
@@ -69,9 +79,8 @@ class ScanCache {
 
     std::size_t place_of(std::uintptr_t word) const noexcept { return (word >> 12 ^ word >> 21) % recent_.size(); }
     std::uint32_t find_further(std::uintptr_t word);
-    bool find_dead(std::uintptr_t word, Allocation& out) const noexcept;
 
-    std::vector<Allocation> dead_;  // sorted by base, none overlap
+    const Dead* dead_;
     std::vector<Allocation> met_;
     std::map<std::uintptr_t, Range> by_base_;
     std::unordered_set<std::uintptr_t> no_address_;

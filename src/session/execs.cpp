@@ -192,9 +192,10 @@ void instantiated(const char* call, CUgraphExec handle, CUgraph graph) noexcept 
         say_features_off(session);
         const std::uint64_t frees_before = frees.load(std::memory_order_acquire);
         exec.snapshot = graph::Snapshot::read(graph, session.functions);
+        const KnownDead dead(session, KnownDead::Lock::take);
         liveness::Scan scan;
         if (session.settings.check_inputs)
-            scan = liveness::scan(exec.snapshot, session.ever, known_dead(session));
+            scan = liveness::scan(exec.snapshot, session.seen, &dead);
         session.recording.open();
         const bool wants_edges = session.settings.keep == config::Keep::data && session.recording.wanted();
         const bool writes = session.settings.write_graphs && session.recording.wanted();
@@ -250,9 +251,10 @@ void updated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
         const driver::RelaxedCapture relaxed;
         const std::uint64_t frees_before = frees.load(std::memory_order_acquire);
         graph::Snapshot snapshot = graph::Snapshot::read(graph, session.functions);
+        const KnownDead dead(session, KnownDead::Lock::take);
         liveness::Scan scan;
         if (session.settings.check_inputs)
-            scan = liveness::scan(snapshot, session.ever, known_dead(session));
+            scan = liveness::scan(snapshot, session.seen, &dead);
         const Locked lock(session);
         const auto found = session.execs.find(handle);
         if (found == session.execs.end())
@@ -300,7 +302,9 @@ void retire(Session& session, Exec& exec) {
         release(session, exec, reference);
     exec.references.clear();
     session.by_number.erase(exec.number);
-    session.allocating.erase(&exec);
+    // Memory that only this one could bring back, and of which nothing was said therefore, stays gone.
+    if (session.allocating.erase(&exec) > 0)
+        look_again(session);
     session.kept_bytes -= std::min(session.kept_bytes, counted_bytes(exec.snapshot));
     session.table.recycle(exec.launches);
     if (session.recording.wanted())

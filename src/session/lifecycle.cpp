@@ -2,6 +2,7 @@
 //
 // When the session begins and ends, and what all of its files use.
 #include <pthread.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -157,7 +158,8 @@ void code_unloaded() noexcept {
 void finish() noexcept {
     guarded("summary", [](Session& session) {
         const Locked lock(session);
-        if (session.finished)
+        // A child that was made by a bare system call, past the handlers of fork, has copied the session.
+        if (session.finished || session.process != ::getpid())
             return;
         session.finished = true;
         if (session.settings.coverage)

@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include "driver/api.h"
+#include "memory/mappings.h"
 #include "session/describe.h"
 #include "session/session.h"
 #include "session/state.h"
+#include "trace/safe_read.h"
 
 namespace keepgraph::session {
 namespace {
@@ -72,19 +74,24 @@ void* referenced(const char* call, std::uintptr_t base, std::size_t size) noexce
 
 }  // namespace
 
-std::vector<memory::Allocation> known_dead(Session& session) {
+bool KnownDead::find(std::uintptr_t address, memory::Allocation& out) const {
     if (dead_addresses.load(std::memory_order_acquire) == 0)
-        return {};
-    const Locked lock(session);
-    return known_dead_locked(session);
-}
-
-std::vector<memory::Allocation> known_dead_locked(Session& session) {
-    std::vector<memory::Allocation> all;
-    for (const auto& [base, tracked] : session.dead)
-        if (tracked->allocation.kind != memory::Kind::pinned)
-            all.push_back(tracked->allocation);
-    return all;
+        return false;
+    {
+        const std::unique_ptr<Locked> lock(lock_ == Lock::take ? new Locked(session_) : nullptr);
+        auto at = session_.dead.upper_bound(address);
+        if (at == session_.dead.begin())
+            return false;
+        --at;
+        if (!at->second->allocation.covers(address))
+            return false;
+        out = at->second->allocation;
+    }
+    // The addresses of managed, mapped and pinned memory go back to the system, which may since have given them to
+    // pageable memory. The driver knows nothing of that and no call told; but that memory can be read, and dead one
+    // not.
+    std::byte byte{};
+    return trace::read_memory(address, &byte, 1) == trace::ReadResult::bad_address;
 }
 
 void look_again(Session& session) {
@@ -99,6 +106,10 @@ TrackedPtr track(Session& session, const memory::Allocation& found) {
         gone != session.dead.end() && gone->second->allocation.id == found.id)
         return gone->second;
     TrackedPtr& slot = session.alive[found.base];
+    // cuMemFreeHost would have been seen: this is the program's own memory, registered once more, and as good as
+    // before.
+    if (slot != nullptr && slot->allocation.kind == memory::Kind::pinned && found.kind == memory::Kind::pinned)
+        slot->allocation = found;
     if (slot == nullptr || slot->allocation.id != found.id) {
         // Another id at a known base: the older one died without a call that we saw.
         const TrackedPtr older = slot;
@@ -149,6 +160,17 @@ void* freeing(const char* call, std::uintptr_t base) noexcept {
     return freeing_range(call, base, 1);
 }
 
+void mapped(const char* call, std::uintptr_t base, std::size_t size) noexcept {
+    guarded("mapping", [&](Session&) { memory::note_mapped(base, size); });
+    born(call, base, size);
+}
+
+void unmapped(const char* call, std::uintptr_t base, std::size_t size, void* dying, bool succeeded) noexcept {
+    if (succeeded)
+        memory::note_unmapped(base, size);
+    freed_range(call, base, size, dying, succeeded);
+}
+
 void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* opaque, bool succeeded) noexcept {
     frees.fetch_add(1);
     std::unique_ptr<Dying> dying(static_cast<Dying*>(opaque));
@@ -183,6 +205,10 @@ void freed(const char* call, std::uintptr_t base, void* dying, bool succeeded) n
 }
 
 void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
+    Session* const session = current();
+    if (session == nullptr)
+        return;
+    session->seen.add(base, base + size);
     const bool all = record_all_allocations.load(std::memory_order_relaxed);
     if (dead_addresses.load(std::memory_order_acquire) == 0 && !all)
         return;

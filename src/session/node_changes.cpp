@@ -42,9 +42,10 @@ void put_in_place(std::vector<liveness::Reference>& references, std::size_t firs
 // The references of one node of the graph itself, and of the bodies below it, are replaced. Programs that set the
 // parameters of every node before each launch must not pay for all references each time.
 void replace_references(Session& session, Exec& exec, std::uint32_t node) {
+    const KnownDead dead(session, KnownDead::Lock::held);
     liveness::Scan scan;
     if (session.settings.check_inputs)
-        scan = liveness::scan_node(exec.snapshot, node, session.ever, known_dead_locked(session));
+        scan = liveness::scan_node(exec.snapshot, node, session.seen, &dead);
     std::vector<liveness::Reference> found;
     take(session, exec, scan, found);
     std::vector<liveness::Reference>& references = exec.references;

@@ -69,6 +69,9 @@ void* freeing_range(const char* call, std::uintptr_t base, std::size_t size) noe
 /// valid. A call that failed freed nothing.
 void freed(const char* call, std::uintptr_t base, void* dying, bool succeeded) noexcept;
 void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* dying, bool succeeded) noexcept;
+/// cuMemMap and cuMemUnmap, the latter with what freeing_range() said.
+void mapped(const char* call, std::uintptr_t base, std::size_t size) noexcept;
+void unmapped(const char* call, std::uintptr_t base, std::size_t size, void* dying, bool succeeded) noexcept;
 /// New memory. Looked at only when it covers memory that a graph refers to and that is gone, or with STACKS=all.
 void born(const char* call, std::uintptr_t base, std::size_t size) noexcept;
 

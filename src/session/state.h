@@ -3,6 +3,8 @@
 // The state of one process, shared by the files of this folder. Everything below Session::mutex is guarded by it.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -19,7 +21,7 @@
 #include "driver/cuda_types.h"
 #include "graph/snapshot.h"
 #include "liveness/scan.h"
-#include "memory/ranges.h"
+#include "memory/seen.h"
 #include "session/event.h"
 #include "session/launch_table.h"
 #include "session/recording.h"
@@ -98,10 +100,11 @@ struct CaptureKey {
 
 struct Session {
     config::Settings settings;
+    const pid_t process = ::getpid();
     const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
     trace::StackTable stacks;
     graph::Functions functions;
-    memory::Ranges ever;
+    memory::Seen seen;
     Recording recording;
 
     std::mutex mutex;     ///< taken by Locked only
@@ -193,10 +196,20 @@ void record_coverage(Session& session);
 // memory.cpp
 /// The allocation of `found` as the session tracks it. Under the lock.
 TrackedPtr track(Session& session, const memory::Allocation& found);
-/// What scans need to know of memory that is gone. Pinned memory is left out: its addresses may since belong to
-/// pageable memory, of which the driver knows nothing.
-std::vector<memory::Allocation> known_dead(Session& session);
-std::vector<memory::Allocation> known_dead_locked(Session& session);  ///< the same, under the lock
+/// Session::dead as scans ask it. It takes the lock for each question, or, with `held`, is used under it.
+///
+/// Rejected: a copy of all that is dead, made before each scan: a program that frees 10000 buffers and sets 10000 nodes
+/// would copy a hundred million entries.
+class KnownDead final : public memory::Dead {
+  public:
+    enum class Lock : unsigned char { take, held };
+    KnownDead(Session& session, Lock lock) : session_(session), lock_(lock) {}
+    bool find(std::uintptr_t address, memory::Allocation& out) const override;
+
+  private:
+    Session& session_;
+    const Lock lock_;
+};
 /// References of live execs may have a higher grade than when they were looked at. Under the lock.
 void look_again(Session& session);
 /// `exec` refers no more to what `input` names. Under the lock.

@@ -91,10 +91,11 @@ CUresult get_attribute(void* data, CUpointer_attribute attribute, CUdeviceptr ad
             *static_cast<unsigned long long*>(data) = found->id;
             return CUDA_SUCCESS;
         case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-            *static_cast<CUdeviceptr*>(data) = found->base;
+            *static_cast<CUdeviceptr*>(data) = driver.range_of_all.second > 0 ? driver.range_of_all.first : found->base;
             return driver.range_known ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
         case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-            *static_cast<std::size_t*>(data) = found->size;
+            *static_cast<std::size_t*>(data) =
+                driver.range_of_all.second > 0 ? driver.range_of_all.second : found->size;
             return driver.range_known ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
             *static_cast<unsigned*>(data) = found->type;

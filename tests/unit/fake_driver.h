@@ -109,8 +109,9 @@ struct FakeDriver {
     unsigned ids_asked = 0;           ///< questions for BUFFER_ID
     unsigned failing_attributes = 0;  ///< that many of the next questions for an attribute fail with 999
     unsigned functions_asked = 0;     ///< questions for a function's name
-    bool range_known = true;          ///< RANGE_START_ADDR and RANGE_SIZE are answered
-    bool ports_in_old_form = true;    ///< cuGraphGetEdges answers, although an edge may have ports
+    std::pair<CUdeviceptr, std::size_t> range_of_all{};  ///< not empty: what every address has for its range
+    bool range_known = true;                             ///< RANGE_START_ADDR and RANGE_SIZE are answered
+    bool ports_in_old_form = true;                       ///< cuGraphGetEdges answers, although an edge may have ports
 
     /// The one that this process was given; load() takes no second.
     static FakeDriver& get();

@@ -13,7 +13,7 @@ using unit_tests::FakeGraph;
 class LivenessGrade : public unit_tests::OnFakeDriver {
   protected:
     // a and b touch; c lies apart; nothing ever lived at `number`.
-    static constexpr std::uintptr_t a = 0x7f0000001000, b = a + 0x100, c = 0x7f0000005000, number = 0x7f00000f0000;
+    static constexpr std::uintptr_t a = 0x7f0000001000, b = a + 0x100, c = 0x7f0000005000, number = 0x7f10000f0000;
     LivenessGrade() { driver.memory = {{1, a, 0x100}, {2, b, 0x100}, {3, c, 0x100}}; }
 
     /// A graph of one kernel. Its grades are asked for now and later.
@@ -32,14 +32,14 @@ class LivenessGrade : public unit_tests::OnFakeDriver {
         FakeGraph graph;
         graph.add_kernel(function, arguments...);
         graph::Snapshot snapshot = graph::Snapshot::read(graph.handle(), functions);
-        Scan found = scan(snapshot, ever);
+        Scan found = scan(snapshot, seen);
         return {std::move(snapshot), std::move(found)};
     }
     using Grades = std::vector<Grade>;
     static constexpr Grade likely = Grade::likely, possible = Grade::possible;
 
     graph::Functions functions;
-    memory::Ranges ever;
+    memory::Seen seen;
     FakeFunction function{"two", {{0, 8}, {8, 8}}};
 };
 
@@ -81,7 +81,7 @@ TEST_F(LivenessGrade, MemoryOfTheGraphItselfIsNoNumber) {
     auto& allocated = graph.add(CU_GRAPH_NODE_TYPE_MEM_ALLOC);
     allocated.allocated.dptr = number, allocated.allocated.bytesize = 0x100;
     graph.add_kernel(function, number, c);
-    (void)scan(graph::Snapshot::read(graph.handle(), functions), ever);
+    (void)scan(graph::Snapshot::read(graph.handle(), functions), seen);
     EXPECT_EQ(graph_of(a, c).grades(), (Grades{likely, likely}));
 }
 
@@ -134,7 +134,7 @@ TEST_F(LivenessGrade, CopiesStayCertainWhateverKernelsHeld) {
     FakeGraph graph;
     graph.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = a;
     const graph::Snapshot snapshot = graph::Snapshot::read(graph.handle(), functions);
-    const Scan found = scan(snapshot, ever);
+    const Scan found = scan(snapshot, seen);
     ASSERT_EQ(found.references.size(), 1u);
     EXPECT_EQ(grade_now(snapshot, found.references[0]), Grade::certain);
 }

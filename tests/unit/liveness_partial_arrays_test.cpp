@@ -29,7 +29,7 @@ class LivenessPartialArrays : public unit_tests::OnFakeDriver {
         FakeFunction function{name, {{0, 32}, {32, 8}}};
         FakeGraph graph;
         graph.add_kernel(function, words, base + 0x3000);
-        const Scan found = scan(graph::Snapshot::read(graph.handle(), functions), ever);
+        const Scan found = scan(graph::Snapshot::read(graph.handle(), functions), seen);
         std::vector<Grade> result;
         for (const Reference& reference : found.references)
             result.push_back(reference.grade);
@@ -37,7 +37,7 @@ class LivenessPartialArrays : public unit_tests::OnFakeDriver {
     }
 
     graph::Functions functions;
-    memory::Ranges ever;
+    memory::Seen seen;
 };
 
 TEST_F(LivenessPartialArrays, NamesAreFoundInsideMangledNames) {

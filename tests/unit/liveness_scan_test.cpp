@@ -18,13 +18,13 @@ class LivenessScan : public unit_tests::OnFakeDriver {
     LivenessScan() { driver.memory = {{1, a, 0x100}, {2, b, 0x100}, {3, c, 0x100}}; }
 
     graph::Snapshot read() { return graph::Snapshot::read(graph.handle(), functions); }
-    Scan found() { return scan(read(), ever); }
+    Scan found() { return scan(read(), seen); }
     std::uintptr_t input(const Scan& scan, std::size_t reference) {
         return scan.allocations.at(scan.references.at(reference).input).base;
     }
 
     graph::Functions functions;
-    memory::Ranges ever;
+    memory::Seen seen;
     FakeGraph graph;
     FakeFunction two{"two", {{0, 8}, {8, 8}}};
 };
@@ -157,17 +157,17 @@ TEST_F(LivenessScan, NodeWithAnAddressThatTheDriverSaysNothingAboutIsOpaque) {
     graph.add_kernel(two, a, b);
     const graph::Snapshot snapshot = read();
     driver.failing_attributes = 1;
-    Scan first = scan(snapshot, ever);
+    Scan first = scan(snapshot, seen);
     EXPECT_EQ(first.opaque, 1u);
     ASSERT_EQ(first.unanswered.size(), 1u);
     EXPECT_EQ(first.unanswered[0].body, 0u);
     EXPECT_EQ(first.unanswered[0].node, 0u);
     EXPECT_EQ(first.references.size(), 2u) << "the other node is not concerned";
     driver.failing_attributes = 2;
-    const Scan kernel = scan_node(snapshot, 1, ever);
+    const Scan kernel = scan_node(snapshot, 1, seen);
     EXPECT_EQ(kernel.opaque, 1u) << "once for both of its addresses";
     EXPECT_TRUE(kernel.references.empty());
-    const Scan later = scan(snapshot, ever);
+    const Scan later = scan(snapshot, seen);
     EXPECT_EQ(later.opaque, 0u);
     ASSERT_EQ(later.references.size(), 3u);
     EXPECT_EQ(grade_now(snapshot, later.references[1]), Grade::likely) << "no answer does not make it a plain number";
@@ -177,7 +177,7 @@ TEST_F(LivenessScan, DroppedArgumentsAreNotRead) {
     graph.add_kernel(two, a, b);
     graph::Snapshot snapshot = read();
     snapshot.drop_data();
-    EXPECT_TRUE(scan(snapshot, ever).references.empty());
+    EXPECT_TRUE(scan(snapshot, seen).references.empty());
 }
 
 TEST_F(LivenessScan, ChildGraphsAreScannedInTheOrderOfTheirBodies) {
@@ -207,13 +207,13 @@ TEST_F(LivenessScan, OneNodeIsScannedWithAllBelowIt) {
     graph.add_child(middle);
     graph.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = a;
     const graph::Snapshot snapshot = read();
-    const Scan first = scan_node(snapshot, 0, ever), second = scan_node(snapshot, 1, ever),
-               third = scan_node(snapshot, 2, ever);
+    const Scan first = scan_node(snapshot, 0, seen), second = scan_node(snapshot, 1, seen),
+               third = scan_node(snapshot, 2, seen);
     for (const Scan* const scan : {&first, &second, &third})
         ASSERT_EQ(scan->references.size(), 1u);
     EXPECT_EQ(input(first, 0), b);
     EXPECT_EQ(input(second, 0), c);
-    EXPECT_EQ(snapshot.bodies()[second.references[0].body].path, "child#1/child#0");
+    EXPECT_EQ(snapshot.path(second.references[0].body), "child#1/child#0");
     EXPECT_EQ(input(third, 0), a);
     EXPECT_EQ(third.references[0].node, 2u);
 }
@@ -221,10 +221,9 @@ TEST_F(LivenessScan, OneNodeIsScannedWithAllBelowIt) {
 TEST_F(LivenessScan, WhatWasFoundIsRemembered) {
     graph.add_kernel(two, a + 0x40, std::uint64_t{0});
     (void)found();
-    EXPECT_TRUE(ever.contains(a));
-    EXPECT_TRUE(ever.contains(a + 0xff));
-    EXPECT_FALSE(ever.contains(a + 0x100));
-    EXPECT_FALSE(ever.contains(b));
+    EXPECT_TRUE(seen.contains(a));
+    EXPECT_TRUE(seen.contains(a + 0xff));
+    EXPECT_FALSE(seen.contains(a + (4u << 20)));
 }
 
 }  // namespace

@@ -58,7 +58,14 @@ TEST_F(MemoryAllocation, NothingIsIdentifiedWithoutARange) {
 TEST_F(MemoryAllocation, DriverThatFailsToAnswerSaysNothing) {
     driver.memory = {{7, first, 0x100}};
     Allocation found;
-    ScanCache cache, with_dead({{8, second, 0x100, Kind::device, 0}});
+    struct OneDead final : Dead {
+        bool find(std::uintptr_t address, Allocation& out) const override {
+            out = {8, second, 0x100, Kind::device, 0};
+            return out.covers(address);
+        }
+    };
+    const OneDead dead;
+    ScanCache cache, with_dead(&dead);
     driver.failing_attributes = 1;
     EXPECT_EQ(identify(first, found), Identity::unknown);
     driver.failing_attributes = 1;
