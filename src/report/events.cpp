@@ -176,6 +176,10 @@ bool add_summary(Recording& recording, const Json& event, std::uint64_t, std::st
     summary.opaque = count_of(event, "opaque");
     summary.opaque_reason = text_of(event, "opaque_reason");
     summary.findings = count_of(event, "findings");
+    if (const Json* not_shown = member(event, "not_shown"); not_shown != nullptr && not_shown->is_object()) {
+        summary.likely_not_shown = count_of(*not_shown, "likely");
+        summary.possible_not_shown = count_of(*not_shown, "possible");
+    }
     recording.summary = std::move(summary);
     return true;
 }

@@ -130,6 +130,7 @@ struct RecordedNotice {
 struct RecordedSummary {
     Number graphs, replays, inputs, opaque, findings;
     std::string opaque_reason;
+    Number likely_not_shown, possible_not_shown;  ///< findings below the grade of ON_FINDING
 };
 
 /// Something in the files that could not be used. The rest of the recording is there all the same.

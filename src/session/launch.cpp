@@ -140,23 +140,73 @@ struct Verdict {
     std::vector<Finding> shown;
 };
 
+// What the exec uses of one dead allocation.
+struct Use {
+    std::vector<const liveness::Reference*> references;  // of the grade that ON_FINDING asks for
+    bool is_below = false;                               // there are others
+    config::Grade below = config::Grade::possible;       // the best of those
+};
+
+std::vector<Use> uses_of_the_dead(const Session& session, const Exec& exec) {
+    std::vector<Use> uses(exec.inputs.size());
+    for (const liveness::Reference& reference : exec.references) {
+        if (!exec.inputs[reference.input].tracked->dead || is_disabled(exec.snapshot, reference))
+            continue;
+        Use& use = uses[reference.input];
+        const config::Grade grade = liveness::grade_now(exec.snapshot, reference);
+        if (grade >= session.settings.threshold) {
+            use.references.push_back(&reference);
+        } else {
+            use.is_below = true;
+            use.below = std::max(use.below, grade);
+        }
+    }
+    return uses;
+}
+
+// The closing line says how many findings the setting keeps back: else "0 findings" would hide that two allocations
+// which touch, of which one is freed, gave a doubt.
+void keep_back(Session& session, Exec& exec, std::uint64_t allocation, config::Grade grade) {
+    if (exec.reported.contains(allocation))
+        return;
+    const auto [at, is_new] = exec.kept_back.emplace(allocation, grade);
+    if (!is_new) {
+        if (at->second >= grade)
+            return;
+        --session.kept_back[static_cast<std::size_t>(at->second)];
+        at->second = grade;
+    }
+    ++session.kept_back[static_cast<std::size_t>(grade)];
+}
+
+// A slot's grade may rise: what was kept back then becomes a finding.
+void no_longer_kept_back(Session& session, Exec& exec, std::uint64_t allocation) {
+    const auto found = exec.kept_back.find(allocation);
+    if (found == exec.kept_back.end())
+        return;
+    --session.kept_back[static_cast<std::size_t>(found->second)];
+    exec.kept_back.erase(found);
+}
+
 // Under the lock.
 Verdict examine(Session& session, Exec& exec, const Event& launch) {
     Verdict verdict;
     verdict.graph = exec.number;
-    std::vector<std::vector<const liveness::Reference*>> dead(exec.inputs.size());
-    for (const liveness::Reference& reference : exec.references)
-        if (exec.inputs[reference.input].tracked->dead && !is_disabled(exec.snapshot, reference) &&
-            liveness::grade_now(exec.snapshot, reference) >= session.settings.threshold)
-            dead[reference.input].push_back(&reference);
+    const std::vector<Use> uses = uses_of_the_dead(session, exec);
     std::size_t count = 0;
-    for (std::size_t i = 0; i < dead.size(); ++i) {
-        if (dead[i].empty() || comes_back(session, exec.inputs[i].tracked->allocation))
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+        const std::vector<const liveness::Reference*>& dead = uses[i].references;
+        if ((dead.empty() && !uses[i].is_below) || comes_back(session, exec.inputs[i].tracked->allocation))
             continue;
-        verdict.wrong = true;
         const Tracked& tracked = *exec.inputs[i].tracked;
+        if (dead.empty()) {
+            keep_back(session, exec, tracked.allocation.id, uses[i].below);
+            continue;
+        }
+        verdict.wrong = true;
         if (!exec.reported.insert(tracked.allocation.id).second)
             continue;
+        no_longer_kept_back(session, exec, tracked.allocation.id);
         const unsigned number = ++session.findings;
         ++count;
         const bool shown = ++exec.findings_seen <= most_shown;
@@ -171,7 +221,7 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
         finding.capture = exec.capture;
         finding.instantiated = exec.instantiated;
         config::Grade grade = config::Grade::possible;
-        for (const liveness::Reference* const reference : dead[i]) {
+        for (const liveness::Reference* const reference : dead) {
             grade = std::max(grade, liveness::grade_now(exec.snapshot, *reference));
             if (shown)
                 finding.references.push_back(to_text(exec.snapshot, *reference) + " = " + hex(reference->address) +
@@ -179,7 +229,7 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
         }
         if (session.recording.wanted()) {
             session.recording.open();
-            report::Json keys = json_of(session, exec, finding, launch, grade, dead[i]);
+            report::Json keys = json_of(session, exec, finding, launch, grade, dead);
             if (exec.findings_seen <= most_in_file)
                 exec.findings.push_back(keys);
             session.recording.event("finding", std::move(keys));

@@ -3,6 +3,7 @@
 // The state of one process, shared by the files of this folder. Everything below Session::mutex is guarded by it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -79,9 +80,10 @@ struct Exec {
     std::uint32_t opaque = 0;                   ///< nodes that could not be looked into
     LaunchRecord* launches = nullptr;
     unsigned long updates = 0;
-    std::set<std::string> update_calls;  ///< whose first update was recorded
-    std::set<std::uint64_t> reported;    ///< allocations with a finding
-    std::vector<report::Json> findings;  ///< for the graph's file, the first most_in_file of them
+    std::set<std::string> update_calls;                ///< whose first update was recorded
+    std::set<std::uint64_t> reported;                  ///< allocations with a finding
+    std::map<std::uint64_t, config::Grade> kept_back;  ///< allocations whose finding is below the grade of ON_FINDING
+    std::vector<report::Json> findings;                ///< for the graph's file, the first most_in_file of them
     std::size_t findings_seen = 0;
     std::size_t more_said = 0;         ///< the last "and N more" on stderr
     std::size_t findings_in_file = 0;  ///< how many had been seen when the file was written
@@ -126,7 +128,8 @@ struct Session {
     unsigned templates_seen = 0;
     unsigned graphs = 0;
     unsigned findings = 0;
-    std::size_t inputs = 0;  ///< distinct allocations per exec, summed over execs
+    std::array<std::size_t, 3> kept_back{};  ///< findings below the grade of ON_FINDING, by their grade
+    std::size_t inputs = 0;                  ///< distinct allocations per exec, summed over execs
     std::size_t opaque = 0;
     std::uint64_t retired_replays = 0;  ///< of execs that are gone
     bool finished = false;

@@ -21,7 +21,7 @@ GRAPH_KEYS = {
 CALL_FORM = re.compile(r"(?:WithFlags|WithParams)?(?:_v\d+)?(?:_ptsz|_ptds)?$")
 
 SUMMARY = re.compile(r"keepgraph: (\d+) graphs?, (\d+) replays?; (\d+) inputs? checked(?:, (\d+) [^;]*)?; (\d+) findings?"
-                     r"(?:; .*)?")
+                     r"(?:, [^;]* not shown \([^;]*\))?(?:; .*)?")
 
 
 class Normaliser:

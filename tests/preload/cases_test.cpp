@@ -16,7 +16,8 @@ struct Case {
     const char* command;
     const char* on_finding;
     long findings;
-    const char* said;  // a part of a line that must be there, or null
+    const char* said;            // a part of a line that must be there, or null
+    const char* not_shown = "";  // what the closing line says of findings below the grade
 };
 void PrintTo(const Case& value, std::ostream* stream) {
     *stream << value.command << ", " << value.on_finding;
@@ -35,6 +36,7 @@ TEST_P(Cases, HaveTheirFindings) {
     auto summary = summary_of(outcome);
     ASSERT_TRUE(summary) << outcome.describe();
     EXPECT_EQ(summary->findings, GetParam().findings) << outcome.describe();
+    EXPECT_EQ(summary->not_shown, GetParam().not_shown) << outcome.describe();
     EXPECT_GT(summary->inputs, 0) << "no finding because nothing was looked at";
     if (GetParam().said != nullptr) {
         EXPECT_GE(count_lines_with(keepgraph_lines(outcome.err), GetParam().said), 1u) << outcome.describe();
@@ -60,10 +62,10 @@ const Case cases[] = {
     {"vmm", "warn", 1, "freed by cuMemUnmap"},
     {"exec_update", "warn", 1, nullptr},
     {"exec_update set_params", "warn", 1, nullptr},
-    {"integer_arg", "warn", 0, nullptr},
+    {"integer_arg", "warn", 0, nullptr, "1 possible"},
     {"integer_arg", "warn:possible", 1, "possible"},
     {"integer_arg alone", "warn", 1, nullptr},
-    {"end_pointer", "warn", 0, nullptr},
+    {"end_pointer", "warn", 0, nullptr, "1 possible"},
     {"end_pointer", "warn:possible", 1, "possible"},
     {"launch_forms", "warn", 6, "kernel kg_copy_struct"},
     {"many_graphs", "warn", 1, nullptr},
@@ -72,7 +74,7 @@ const Case cases[] = {
     {"healthy_shared", "warn:possible", 0, nullptr},
     {"freed_input_shared", "warn:likely", 1, nullptr},
     {"freed_input_shared", "warn:possible", 1, nullptr},
-    {"freed_input_shared", "warn:certain", 0, nullptr},
+    {"freed_input_shared", "warn:certain", 0, nullptr, "1 likely"},
 };
 INSTANTIATE_TEST_SUITE_P(All, Cases, testing::ValuesIn(cases), [](const auto& info) {
     std::string name = std::string(info.param.command) + "_" + info.param.on_finding;
@@ -96,6 +98,34 @@ TEST(CasesReport, FirstFiveAreShownAndTheRestCounted) {
     EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding "), 5u) << outcome.describe();
     EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "and 7 more"), 1u) << outcome.describe();
     EXPECT_EQ(summary_of(outcome).value_or(Summary{}).findings, 12) << outcome.describe();
+}
+
+TEST(CasesReport, DoubtThatHidesATrueFindingIsCounted) {
+    // The output begins where the input ends, so its address may be an `end`.
+    TempFolder folder;
+    const Conditions conditions = Conditions{}.with("KEEPGRAPH_OUT", folder / "default");
+    const Outcome outcome = run_on_double({hostile("inputs"), "1", "output"}, conditions);
+    const Summary summary = summary_of(outcome).value_or(Summary{});
+    EXPECT_EQ(summary.findings, 0) << outcome.describe();
+    EXPECT_EQ(summary.not_shown, "1 possible") << "once, although the graph was launched twice: " << outcome.describe();
+    EXPECT_EQ(summary.shown_by, "KEEPGRAPH_ON_FINDING=warn:possible");
+    EXPECT_EQ(summary.rest, folder / "default");
+    const Recording recording = Recording::read(folder / "default");
+    EXPECT_EQ(recording.of_type("summary").at(0).at("not_shown"), (Json{{"possible", 1}}));
+    const Outcome show = run_on_double({command_path(), "show", folder / "default"}, Conditions{}.bare());
+    const std::vector<std::string> shown_lines = split_lines(show.out);
+    EXPECT_EQ(count_lines_with(shown_lines, "0 opaque; 0 findings, 1 possible not shown"), 1u) << show.describe();
+    EXPECT_EQ(count_lines_with(shown_lines, "(KEEPGRAPH_ON_FINDING=warn:possible)"), 1u) << show.describe();
+
+    // The advice holds, and then nothing is kept back.
+    const Outcome shown =
+        run_on_double({hostile("inputs"), "1", "output"}, Conditions{}.with("KEEPGRAPH_ON_FINDING", "warn:possible"));
+    EXPECT_EQ(summary_of(shown).value_or(Summary{}).findings, 1) << shown.describe();
+    EXPECT_EQ(summary_of(shown).value_or(Summary{}).not_shown, "") << shown.describe();
+
+    const Outcome mixed =
+        run_on_double({hostile("inputs"), "1", "both"}, Conditions{}.with("KEEPGRAPH_ON_FINDING", "warn:certain"));
+    EXPECT_EQ(summary_of(mixed).value_or(Summary{}).not_shown, "1 likely and 1 possible") << mixed.describe();
 }
 
 TEST(CasesReport, SilentProgramSaysThatItLooked) {

@@ -118,13 +118,18 @@ Json normalise(const std::vector<Json>& events) {
 
 std::optional<Summary> parse_summary(const std::string& line) {
     static const std::regex pattern(
-        R"(keepgraph: (\d+) graphs?, (\d+) replays?; (\d+) inputs? checked(?:, (\d+) ([^;]*))?; (\d+) findings?(?:; (.*))?)");
+        R"(keepgraph: (\d+) graphs?, (\d+) replays?; (\d+) inputs? checked(?:, (\d+) ([^;]*))?; (\d+) findings?(?:, (.*) not shown \(([^)]*)\))?(?:; (.*))?)");
     std::smatch match;
     if (!std::regex_match(line, match, pattern))
         return std::nullopt;
-    return Summary{std::stol(match[1]), std::stol(match[2]),
-                   std::stol(match[3]), match[4].matched ? std::stol(match[4]) : 0,
-                   std::stol(match[6]), match[7]};
+    return Summary{std::stol(match[1]),
+                   std::stol(match[2]),
+                   std::stol(match[3]),
+                   match[4].matched ? std::stol(match[4]) : 0,
+                   std::stol(match[6]),
+                   match[7],
+                   match[8],
+                   match[9]};
 }
 
 std::optional<Summary> summary_of(const Outcome& outcome) {
