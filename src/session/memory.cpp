@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "driver/api.h"
+#include "log/log.h"
 #include "session/describe.h"
 #include "session/session.h"
 #include "session/state.h"
@@ -71,6 +72,19 @@ void* referenced(const char* call, std::uintptr_t base, std::size_t size) noexce
 }
 
 }  // namespace
+
+bool is_gone(Session& session, const memory::Allocation& allocation) {
+    CUresult answer = CUDA_SUCCESS;
+    const memory::Fate fate = memory::fate_of(allocation, answer);
+    if (fate == memory::Fate::unknown && !session.said_fate_unknown) {
+        session.said_fate_unknown = true;
+        const std::string text = "the driver does not say whether memory that was freed is gone (" +
+                                 std::string(driver::result_name(answer)) + "): it counts as alive";
+        log::warn(text);
+        session.recording.event("notice", {{"text", text}});
+    }
+    return fate == memory::Fate::gone;
+}
 
 std::vector<memory::Allocation> known_dead(Session& session) {
     if (dead_addresses.load(std::memory_order_acquire) == 0)
@@ -166,7 +180,7 @@ void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* 
         const driver::RelaxedCapture relaxed;
         const Locked lock(session);
         for (const auto& tracked : dying->all)
-            if (!tracked->dead && memory::buffer_id(tracked->allocation.base) != tracked->allocation.id)
+            if (!tracked->dead && is_gone(session, tracked->allocation))
                 die(session, tracked, dying->event);
     });
 }

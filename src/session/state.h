@@ -123,6 +123,7 @@ struct Session {
     std::unordered_map<std::uintptr_t, Birth> allocations;  ///< STACKS=all: by base
     std::size_t kept_bytes = 0;
     bool said_dropped = false;
+    bool said_fate_unknown = false;
     unsigned dropped_up_to = 0;  ///< number of the last exec that lost its data to KEEP's max
     unsigned captures_begun = 0;
     unsigned templates_seen = 0;
@@ -194,6 +195,10 @@ void write_graph_file(Session& session, Exec& exec);
 void record_coverage(Session& session);
 
 // memory.cpp
+/// Whether `allocation` is no more, which only the driver knows. When it fails to answer that is no death: said once. A
+/// finding has to be true; and a death that is missed so shows when another graph is made on the same address. Under
+/// the lock; the caller holds a RelaxedCapture.
+bool is_gone(Session& session, const memory::Allocation& allocation);
 /// The allocation of `found` as the session tracks it. Under the lock.
 TrackedPtr track(Session& session, const memory::Allocation& found);
 /// What scans need to know of memory that is gone. Pinned memory is left out: its addresses may since belong to

@@ -192,5 +192,44 @@ TEST(CasesReport, InjectedFailuresArePassedOn) {
     EXPECT_FALSE(summary_of(outcome)) << "no graph was made, so there is nothing to sum up: " << outcome.describe();
 }
 
+// How often the program, run so, makes cuPointerGetAttribute called. The last one of `ends` asks whether the input is
+// gone: its launches ask nothing.
+long attribute_calls() {
+    TempFolder folder;
+    const Outcome outcome =
+        run_on_double({hostile("ends"), "return"}, Conditions{}.with("KEEPGRAPH_SIM_COUNTS", folder / "counts"));
+    for (const std::string& line : split_lines(read_file(folder / "counts")))
+        if (line.rfind("cuPointerGetAttribute ", 0) == 0)
+            return std::stol(line.substr(line.find(' ')));
+    ADD_FAILURE() << outcome.describe();
+    return 0;
+}
+
+TEST(CasesReport, DriverThatFailsToAnswerMakesNoDeath) {
+    struct Answer {
+        int code;
+        long findings;
+    };
+    const std::string last = "cuPointerGetAttribute:" + std::to_string(attribute_calls()) + "=";
+    // Not initialised, deinitialised, no valid context, a lost context, anything else; and last what is a death.
+    for (const Answer& answer :
+         {Answer{3, 0}, Answer{4, 0}, Answer{201, 0}, Answer{700, 0}, Answer{999, 0}, Answer{1, 1}}) {
+        TempFolder folder;
+        const Outcome outcome = expect_transparent({hostile("ends"), "return"},
+                                                   Conditions{}
+                                                       .with("KEEPGRAPH_SIM_FAIL", last + std::to_string(answer.code))
+                                                       .with("KEEPGRAPH_OUT", folder / "out"));
+        const Summary summary = summary_of(outcome).value_or(Summary{});
+        EXPECT_EQ(summary.findings, answer.findings) << answer.code << ": " << outcome.describe();
+        EXPECT_EQ(summary.inputs, 2) << "the call that was meant is not the one that failed: " << outcome.describe();
+        const std::size_t unanswered = answer.code == 1 ? 0 : 1;
+        EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "the driver does not say whether memory"), unanswered)
+            << answer.code << ": " << outcome.describe();
+        const Recording recording = Recording::read(folder / "out");
+        EXPECT_EQ(recording.of_type("notice").size(), unanswered) << answer.code;
+        EXPECT_EQ(recording.of_type("death").size(), static_cast<std::size_t>(answer.findings)) << answer.code;
+    }
+}
+
 }  // namespace
 }  // namespace keepgraph::preload_tests
