@@ -75,7 +75,7 @@ Binding* bound_to() noexcept {
         driver::load(
             [](void* map, const char* name) { return trace::find_symbol_in(static_cast<const link_map*>(map), name); },
             const_cast<link_map*>(binding->libcuda.map));
-        session::code_unloaded();  // nothing that is known of another libcuda's functions holds
+        session::code_unloading();  // nothing that is known of another libcuda's functions holds
         binding->announced.store(true, std::memory_order_release);
     }
     return binding;

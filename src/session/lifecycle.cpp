@@ -150,7 +150,7 @@ void start() noexcept {
     std::call_once(once, begin);
 }
 
-void code_unloaded() noexcept {
+void code_unloading() noexcept {
     guarded("unload", [](Session& session) { session.functions.forget(); });
 }
 

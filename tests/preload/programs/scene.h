@@ -86,6 +86,17 @@ void find_function(Function& function, const char* name) {
         std::exit(91);
 }
 
+/// A function of another preload, or a driver function by symbol so that the call passes those.
+template <class Function>
+Function* preloaded(const char* name) {
+    auto* const function = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+    if (function == nullptr) {
+        std::printf("no %s\n", name);
+        std::exit(92);
+    }
+    return function;
+}
+
 struct Scene {
     static constexpr int count = 256;
     static constexpr size_t bytes = count * sizeof(float);
