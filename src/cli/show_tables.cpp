@@ -48,7 +48,7 @@ std::string nodes_text(const RecordedGraph& graph) {
 }
 
 /// Exact for a graph that was destroyed, and for one that was alive when the process ended in order and has a file.
-/// Else what was written until then says "at least": the file, and a finding before launch N.
+/// Else what was written until then says "at least": the file, and a finding before replay N.
 std::string replays_text(const Recording& recording, const RecordedGraph& graph) {
     if (graph.replays)
         return number_text(graph.replays);

@@ -63,6 +63,7 @@ bool add_capture(Recording& recording, const Json& event, std::uint64_t, std::st
     capture.result = text_of(event, "result");
     capture.mode = text_of(event, "mode");
     capture.begin_call = text_of(event, "begin_call");
+    capture.begin_runtime_call = text_of(event, "begin_runtime_call");
     capture.begin_thread = count_of(event, "begin_thread");
     capture.begin_thread_name = text_of(event, "begin_thread_name");
     capture.begin_stack = count_of(event, "begin_stack");
@@ -152,6 +153,8 @@ bool add_finding(Recording& recording, const Json& event, std::uint64_t, std::st
     finding.capture = count_of(event, "capture");
     finding.capture_stack = count_of(event, "capture_stack");
     finding.instantiate_stack = count_of(event, "instantiate_stack");
+    finding.launch_call = text_of(event, "launch_call");
+    finding.launch_runtime_call = text_of(event, "launch_runtime_call");
     finding.launch_stack = count_of(event, "launch_stack");
     finding.launch_thread = count_of(event, "thread");  // a finding is written by the thread that launches
     finding.t = time_of(event, "t");

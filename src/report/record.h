@@ -71,7 +71,7 @@ struct RecordedCapture {
     std::uint64_t number = 0;
     std::string result;
     std::string mode;
-    std::string begin_call;
+    std::string begin_call, begin_runtime_call;
     std::string begin_thread_name;
     Number begin_thread;
     Number begin_stack;
@@ -116,6 +116,7 @@ struct RecordedFinding {
     Number capture;
     Number capture_stack;
     Number instantiate_stack;
+    std::string launch_call, launch_runtime_call;
     Number launch_stack;
     Number launch_thread;
     std::optional<double> t;  ///< of the launch

@@ -27,6 +27,7 @@ struct Finding {
     std::vector<std::string> references;
     CapturePtr capture;
     Event instantiated;
+    Event launch;
 };
 
 void add(std::string& text, const std::string& line) {
@@ -51,10 +52,14 @@ void add_stack(const Session& session, std::string& text, const Event& event) {
         add(text, "      #" + std::to_string(i) + " " + trace::describe_return_address(native.frames[i]));
 }
 
+// "cuMemFree_v2 in cudaFree"
+std::string call_of(const Event& event) {
+    return event.call + (event.runtime_call != nullptr ? std::string(" in ") + event.runtime_call : "");
+}
+
 void add_event(const Session& session, std::string& text, const char* title, const Event& event) {
-    add(text, std::string("    ") + title + " " + event.call +
-                  (event.runtime_call != nullptr ? std::string(" in ") + event.runtime_call : "") + ", thread " +
-                  std::to_string(event.thread) + " \"" + event.thread_name + "\"");
+    add(text, std::string("    ") + title + " " + call_of(event) + ", thread " + std::to_string(event.thread) + " \"" +
+                  event.thread_name + "\"");
     add_stack(session, text, event);
 }
 
@@ -65,7 +70,8 @@ std::string text_of(const Session& session, const Finding& finding) {
                   " is about to use " + to_text(tracked.allocation) + ", which was " +
                   (tracked.has_younger ? "freed and allocated again" : "freed") + " [" +
                   config::to_string(session.settings.on_finding) + "]");
-    add(text, "    exec " + finding.exec + ", launch " + std::to_string(finding.replay));
+    add(text,
+        "    exec " + finding.exec + ", replay " + std::to_string(finding.replay) + " by " + call_of(finding.launch));
     for (std::size_t i = 0; i < std::min(finding.references.size(), most_shown); ++i)
         add(text, "    " + finding.references[i]);
     if (finding.references.size() > most_shown)
@@ -87,9 +93,10 @@ std::string text_of(const Session& session, const Finding& finding) {
     return text;
 }
 
-report::Json json_of(const Session& session, const Exec& exec, const Finding& finding, const Event& launch,
-                     config::Grade grade, const std::vector<const liveness::Reference*>& references) {
+report::Json json_of(const Session& session, const Exec& exec, const Finding& finding, config::Grade grade,
+                     const std::vector<const liveness::Reference*>& references) {
     const Tracked& tracked = finding.tracked;
+    const Event& launch = finding.launch;
     report::Json keys{{"finding", finding.number},
                       {"graph", finding.graph},
                       {"kind", tracked.has_younger ? "recycled" : "freed"},
@@ -119,6 +126,9 @@ report::Json json_of(const Session& session, const Exec& exec, const Finding& fi
     if (launch.stack != 0)
         keys["launch_stack"] = launch.stack;
     keys["replay"] = finding.replay;
+    keys["launch_call"] = launch.call;
+    if (launch.runtime_call != nullptr)
+        keys["launch_runtime_call"] = launch.runtime_call;
     return keys;
 }
 
@@ -220,6 +230,7 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
         finding.tracked = tracked;
         finding.capture = exec.capture;
         finding.instantiated = exec.instantiated;
+        finding.launch = launch;
         config::Grade grade = config::Grade::possible;
         for (const liveness::Reference* const reference : dead) {
             grade = std::max(grade, liveness::grade_now(exec.snapshot, *reference));
@@ -229,7 +240,7 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
         }
         if (session.recording.wanted()) {
             session.recording.open();
-            report::Json keys = json_of(session, exec, finding, launch, grade, dead);
+            report::Json keys = json_of(session, exec, finding, grade, dead);
             if (exec.findings_seen <= most_in_file)
                 exec.findings.push_back(keys);
             session.recording.event("finding", std::move(keys));

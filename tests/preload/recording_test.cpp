@@ -37,6 +37,9 @@ TEST(Recording, FindingIsWholeAndPointsToItsStacks) {
     EXPECT_EQ(finding.at("references").at(0).at("slot"), "parameter 0 +0");
     EXPECT_EQ(finding.at("death").at("call"), "cuMemFree_v2");
     EXPECT_EQ(finding.at("death").at("runtime_call"), "cudaFree") << "the runtime door notes what is above";
+    EXPECT_EQ(finding.at("launch_call"), "cuGraphLaunch");
+    EXPECT_EQ(finding.at("launch_runtime_call"), "cudaGraphLaunch");
+    EXPECT_EQ(recording.of_type("capture").at(0).at("begin_runtime_call"), "cudaStreamBeginCapture");
     EXPECT_NE(finding.at("younger").at("allocation").at("id"), finding.at("allocation").at("id"));
     EXPECT_EQ(finding.at("younger").at("allocation").at("address"), finding.at("allocation").at("address"));
     for (const char* stack : {"capture_stack", "instantiate_stack", "launch_stack"}) {

@@ -14,10 +14,26 @@ namespace keepgraph::preload_tests {
 namespace {
 
 /// Keys whose values differ between runs or between builds of one program.
-const std::set<std::string> volatile_keys = {
-    "t",     "thread",      "thread_name", "began",         "begin_thread",      "begin_thread_name",
-    "stack", "begin_stack", "end_stack",   "capture_stack", "instantiate_stack", "launch_stack",
-    "exec",  "stream",      "address",     "runtime_call",  "user_data",         "begin_call"};
+const std::set<std::string> volatile_keys = {"t",
+                                             "thread",
+                                             "thread_name",
+                                             "began",
+                                             "begin_thread",
+                                             "begin_thread_name",
+                                             "stack",
+                                             "begin_stack",
+                                             "end_stack",
+                                             "capture_stack",
+                                             "instantiate_stack",
+                                             "launch_stack",
+                                             "exec",
+                                             "stream",
+                                             "address",
+                                             "runtime_call",
+                                             "user_data",
+                                             "begin_call",
+                                             "begin_runtime_call",
+                                             "launch_runtime_call"};
 
 Json strip(const Json& value, std::map<std::string, int>& allocations) {
     if (value.is_array()) {
