@@ -205,7 +205,7 @@ struct Plugins {
     const char* name;
     const char* mode;
     std::vector<const char*> plugins;
-    long findings;  // -1: not even a graph is seen, which is what README.md says of RTLD_DEEPBIND under Limits
+    long findings;  // -1: not even a graph is seen, which README.md says of RTLD_DEEPBIND and dlmopen under Limits
 };
 void PrintTo(const Plugins& plugins, std::ostream* stream) {
     *stream << plugins.name;
@@ -242,7 +242,12 @@ INSTANTIATE_TEST_SUITE_P(All, HostilePlugins,
                                          Plugins{"unloaded", "close", {"shared", "static"}, 2},
                                          Plugins{"deepbind", "deepbind", {"shared"}, -1},
                                          Plugins{"deepbind_static", "deepbind", {"static"}, -1},
-                                         Plugins{"deepbind_driver", "deepbind", {"driver"}, -1}),
+                                         Plugins{"deepbind_driver", "deepbind", {"driver"}, -1},
+                                         Plugins{"new_namespace", "new_namespace", {"shared"}, -1},
+                                         Plugins{"new_namespace_static", "new_namespace", {"static"}, -1},
+                                         Plugins{"new_namespace_driver", "new_namespace", {"driver"}, -1},
+                                         Plugins{"new_namespace_linked", "new_namespace", {"linked"}, -1},
+                                         Plugins{"two_namespaces", "new_namespace", {"linked", "shared"}, -1}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(Doors, HostilePlugins,
@@ -255,6 +260,19 @@ INSTANTIATE_TEST_SUITE_P(Doors, HostilePlugins,
                              Plugins{"linked_unloaded", "close", {"linked", "linked"}, 2},
                              Plugins{"linked_after_another", "close", {"linked", "driver", "linked", "shared"}, 4}),
                          [](const auto& info) { return std::string(info.param.name); });
+
+TEST(HostileLoader, LinkedDriverGoesWithItsPlugin) {
+    // Whoever holds a reference keeps the library that the program closed; the program says what is left after each.
+    for (const int times : {1, 2}) {
+        std::vector<std::string> args{victim("plugin_host"), "close"};
+        args.insert(args.end(), static_cast<size_t>(times), victim("libplugin_linked.so"));
+        const Outcome outcome = expect_transparent(args);
+        EXPECT_EQ(count_lines_with(split_lines(outcome.out), "closed 0, libcuda is loaded: 0"),
+                  static_cast<size_t>(times))
+            << outcome.describe();
+        EXPECT_EQ(findings_in(outcome), static_cast<size_t>(times)) << outcome.describe();
+    }
+}
 
 struct Cudarts {
     const char* name;
