@@ -153,7 +153,7 @@ TEST(Recording, FindingIsOnDiskBeforeTheLaunch) {
     EXPECT_EQ(aborted.signal, SIGABRT);
     EXPECT_EQ(Recording::only_one_in(folder.path()).findings().size(), 1u);
     TempFolder other;
-    Outcome killed = run_on_double({hostile("ends"), "kill"}, recorded(other));
+    Outcome killed = run_on_double({victim("exits_driver"), "sigkill"}, recorded(other));
     EXPECT_EQ(killed.signal, SIGKILL);
     Recording recording = Recording::only_one_in(other.path());
     EXPECT_EQ(recording.findings().size(), 1u);
@@ -170,7 +170,7 @@ TEST(Recording, NothingIsMadeWithoutAGraph) {
 TEST(Recording, EachProcessHasItsOwn) {
     for (const char* way : {"before", "exec", "vfork", "spawn"}) {
         TempFolder folder;
-        expect_transparent({hostile("forks"), way}, recorded(folder));
+        expect_transparent({victim("forks_driver"), way}, recorded(folder));
         std::vector<std::string> folders = recordings_in(folder.path());
         ASSERT_EQ(folders.size(), 2u) << way;
         for (const std::string& path : folders) {
@@ -179,11 +179,16 @@ TEST(Recording, EachProcessHasItsOwn) {
             EXPECT_EQ(recording.findings().size(), 1u) << way;
         }
     }
-    for (const char* way : {"after", "after_abort", "after_frees", "threads"}) {
+    const std::vector<std::vector<std::string>> children = {{victim("forks_driver"), "parent"},
+                                                            {victim("forks_driver"), "after"},
+                                                            {hostile("forks_after"), "abort"},
+                                                            {hostile("forks_after"), "frees"},
+                                                            {hostile("forks_after"), "threads"}};
+    for (const std::vector<std::string>& args : children) {
         TempFolder folder;
-        expect_transparent({hostile("forks"), way}, recorded(folder));
+        expect_transparent(args, recorded(folder));
         Recording recording = Recording::only_one_in(folder.path());
-        EXPECT_EQ(recording.of_type("summary").size(), 1u) << way << ": a child wrote into its parent's recording";
+        EXPECT_EQ(recording.of_type("summary").size(), 1u) << args[1] << ": a child wrote into its parent's recording";
     }
 }
 
