@@ -179,7 +179,7 @@ TEST(CasesReport, InjectedFailuresArePassedOn) {
     for (const Injected& injected : {Injected{"cuMemFree_v2:1=1", 0, 1}, Injected{"cuGraphLaunch:1=1", 1, 1}}) {
         Conditions conditions;
         conditions.env = {{"KEEPGRAPH_SIM_FAIL", injected.fail}};
-        Outcome outcome = expect_transparent({hostile("ends"), "return"}, conditions);
+        Outcome outcome = expect_transparent({victim("exits_driver"), "return"}, conditions);
         auto summary = summary_of(outcome);
         ASSERT_TRUE(summary) << injected.fail << ": " << outcome.describe();
         EXPECT_EQ(summary->findings, injected.findings) << injected.fail << ": " << outcome.describe();
@@ -187,8 +187,8 @@ TEST(CasesReport, InjectedFailuresArePassedOn) {
     }
     Conditions conditions;
     conditions.env = {{"KEEPGRAPH_SIM_FAIL", "cuGraphInstantiateWithFlags:1=2"}};
-    Outcome outcome = expect_transparent({hostile("ends"), "return"}, conditions);
-    EXPECT_TRUE(outcome.ended_with(90)) << outcome.describe();
+    Outcome outcome = expect_transparent({victim("exits_driver"), "return"}, conditions);
+    EXPECT_TRUE(outcome.ended_with(3)) << outcome.describe();
     EXPECT_FALSE(summary_of(outcome)) << "no graph was made, so there is nothing to sum up: " << outcome.describe();
 }
 
