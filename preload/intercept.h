@@ -221,9 +221,8 @@ CUresult unmap(const char* name, Real real, CUdeviceptr address, std::size_t siz
 
 template <class Real, class Handle>
 CUresult unload(const char*, Real real, Handle handle) {
-    const CUresult result = real(handle);
-    session::code_unloaded();
-    return result;
+    session::code_unloading();
+    return real(handle);
 }
 
 }  // namespace keepgraph::preload::intercept

@@ -40,6 +40,15 @@ constexpr const char* names[rows] = {
 #undef RUNTIME
 };
 
+enum class Need : bool { optional, required };
+constexpr Need needs[rows] = {
+#define DRIVER(symbol, handler, need, parameters, arguments) Need::need,
+#define RUNTIME(symbol, handler, parameters, arguments)
+#include "symbols.def"
+#undef DRIVER
+#undef RUNTIME
+};
+
 std::atomic<void*> next_functions[rows];  // of the start, so valid for ever; or `none`
 char none;
 
@@ -54,6 +63,7 @@ struct Binding {
     std::atomic<bool> stays{false};      // it is of the start or pinned
     std::atomic<bool> announced{false};  // driver::load has read it
     void* functions[rows] = {};
+    const char* lacking[rows + 1] = {};  // required rows that it has no function of; a null ends them
 
     /// A program whose plugin is linked to libcuda may unload both. Not seen: another build of it in exactly the same
     /// place before the next call.
@@ -75,7 +85,8 @@ Binding* bound_to() noexcept {
         driver::load(
             [](void* map, const char* name) { return trace::find_symbol_in(static_cast<const link_map*>(map), name); },
             const_cast<link_map*>(binding->libcuda.map));
-        session::code_unloaded();  // nothing that is known of another libcuda's functions holds
+        session::driver_lacks(binding->lacking);
+        session::code_unloading();  // nothing that is known of another libcuda's functions holds
         binding->announced.store(true, std::memory_order_release);
     }
     return binding;
@@ -89,8 +100,12 @@ Binding* bind(const Module& libcuda) noexcept {
     made->libcuda = libcuda;
     made->section = libcuda.map->l_ld;
     made->stays.store(is_of_start(libcuda.map), std::memory_order_relaxed);
-    for (unsigned row = 0; row < rows; ++row)
+    unsigned lacking = 0;
+    for (unsigned row = 0; row < rows; ++row) {
         made->functions[row] = trace::find_symbol_in(libcuda.map, names[row]);
+        if (made->functions[row] == nullptr && needs[row] == Need::required)
+            made->lacking[lacking++] = names[row];
+    }
     // Of threads that come together one wins, and all go on with its libcuda.
     if ((before != nullptr && before->is_there()) ||
         !bound.compare_exchange_strong(before, made, std::memory_order_acq_rel))

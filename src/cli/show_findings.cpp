@@ -23,11 +23,14 @@ std::string thread_text(const report::Number& thread, const std::string& name) {
     return text;
 }
 
+/// `cuMemFree_v2 (cudaFree)`
+std::string call_name(const std::string& call, const std::string& runtime_call) {
+    return runtime_call.empty() ? call : call + " (" + runtime_call + ")";
+}
+
 /// `cuMemFree_v2 (cudaFree), thread 18010 "worker", at 1.203 s`
 std::string call_text(const MemoryCall& call) {
-    std::string text = call.call.empty() ? "a call that was not recorded" : call.call;
-    if (!call.runtime_call.empty())
-        text += " (" + call.runtime_call + ")";
+    std::string text = call_name(call.call.empty() ? "a call that was not recorded" : call.call, call.runtime_call);
     text += thread_text(call.thread, call.thread_name);
     if (call.t)
         text += fmt::format(", at {:.3f} s", *call.t);
@@ -77,7 +80,7 @@ void print_captured(Page& page, const Recording& recording, const RecordedFindin
         text += stack ? "in" : "not: built by hand";
     if (capture != recording.captures.end()) {
         if (!capture->second.begin_call.empty())
-            text += ", begun by " + capture->second.begin_call;
+            text += ", begun by " + call_name(capture->second.begin_call, capture->second.begin_runtime_call);
         text += thread_text(capture->second.begin_thread, capture->second.begin_thread_name);
         if (!stack)
             stack = capture->second.begin_stack;
@@ -129,9 +132,12 @@ void print_finding(Page& page, const Recording& recording, const RecordedFinding
         page.line("  instantiated");
     if (finding.instantiate_stack)
         stacks.print(page, finding.instantiate_stack);
-    if (finding.launch_thread || finding.launch_stack) {
+    if (finding.launch_thread || finding.launch_stack || !finding.launch_call.empty()) {
         std::string text = "  launched";
-        if (finding.launch_thread)
+        if (!finding.launch_call.empty())
+            text += "      by " + call_name(finding.launch_call, finding.launch_runtime_call) +
+                    thread_text(finding.launch_thread, "");
+        else if (finding.launch_thread)
             text += fmt::format("      by thread {}", *finding.launch_thread);
         if (finding.t)
             text += fmt::format(", at {:.3f} s", *finding.t);

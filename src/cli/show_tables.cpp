@@ -48,7 +48,7 @@ std::string nodes_text(const RecordedGraph& graph) {
 }
 
 /// Exact for a graph that was destroyed, and for one that was alive when the process ended in order and has a file.
-/// Else what was written until then says "at least": the file, and a finding before launch N.
+/// Else what was written until then says "at least": the file, and a finding before replay N.
 std::string replays_text(const Recording& recording, const RecordedGraph& graph) {
     if (graph.replays)
         return number_text(graph.replays);
@@ -78,6 +78,18 @@ std::string where_made(const Recording& recording, const RecordedGraph& graph, S
         }
     }
     return stacks.one_line(graph.stack);
+}
+
+/// What the closing line of the run says of findings below the grade of ON_FINDING.
+std::string not_shown_text(const report::RecordedSummary& summary) {
+    const std::uint64_t likely = summary.likely_not_shown.value_or(0);
+    const std::uint64_t possible = summary.possible_not_shown.value_or(0);
+    if (likely == 0 && possible == 0)
+        return "";
+    std::string text = likely == 0 ? "" : fmt::format("{} likely", likely);
+    if (possible != 0)
+        text += fmt::format("{}{} possible", likely == 0 ? "" : " and ", possible);
+    return fmt::format(", {} not shown (KEEPGRAPH_ON_FINDING=warn:{})", text, possible != 0 ? "possible" : "likely");
 }
 
 }  // namespace
@@ -172,7 +184,8 @@ void print_ending(Page& page, const Recording& recording) {
                     summary.opaque.value_or(0));
     if (!summary.opaque_reason.empty())
         text += " (" + summary.opaque_reason + ")";
-    page.paragraph(text + "; " + counted(summary.findings.value_or(recording.findings.size()), "finding"));
+    page.paragraph(text + "; " + counted(summary.findings.value_or(recording.findings.size()), "finding") +
+                   not_shown_text(summary));
 }
 
 void print_choice(Page& page, const std::string& parent, const report::FoundRecordings& found) {

@@ -279,7 +279,8 @@ constexpr Row rows[] = {
      "What a finding does: warn; refuse (the launch is not made and returns CUDA_ERROR_ILLEGAL_STATE, 401); abort the "
      "program. Behind it the lowest grade that counts: certain (addresses of copies and memsets), likely (an address "
      "in "
-     "a kernel's arguments), possible (it may be no address); what is below is not reported at all.",
+     "a kernel's arguments), possible (it may be no address); of what is below the closing line tells the number "
+     "alone.",
      parse_on_finding,
      [](const Settings& from) { return std::string(to_string(from.on_finding)) + ":" + to_string(from.threshold); }},
     {"KEEP", "data,max=256M", "off or data, and after it ,max=SIZE such as ,max=256M",

@@ -28,12 +28,13 @@ const char* to_string(Kind kind) noexcept {
     return "device";
 }
 
-std::uint64_t buffer_id(std::uintptr_t address) noexcept {
+Fate fate_of(const Allocation& allocation, CUresult& answer) noexcept {
     unsigned long long id = 0;
     const auto ask = driver::api().cuPointerGetAttribute;
-    if (ask == nullptr || ask(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address) != CUDA_SUCCESS)
-        return 0;
-    return id;
+    answer = ask != nullptr ? ask(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, allocation.base) : CUDA_ERROR_NOT_FOUND;
+    if (answer == CUDA_SUCCESS)
+        return id == allocation.id ? Fate::alive : Fate::gone;
+    return answer == CUDA_ERROR_INVALID_VALUE ? Fate::gone : Fate::unknown;
 }
 
 Identity identify(std::uintptr_t address, Allocation& out) noexcept {

@@ -8,6 +8,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "driver/cuda_types.h"
+
 namespace keepgraph::memory {
 
 enum class Kind : unsigned char { device, managed, pinned };
@@ -26,9 +28,13 @@ struct Allocation {
     std::uintptr_t end() const noexcept { return base + size; }
 };
 
-/// BUFFER_ID of the live allocation that holds `address`, 0 when there is none. About 40 ns. Any thread; the caller
-/// holds a driver::RelaxedCapture.
-std::uint64_t buffer_id(std::uintptr_t address) noexcept;
+/// `unknown`: the driver failed to answer (it is shutting down, the context is lost, ...), which says nothing about the
+/// memory.
+enum class Fate : unsigned char { alive, gone, unknown };
+/// What became of `allocation`; `answer` is what the driver returned. It is gone when nothing is allocated at its base
+/// (CUDA_ERROR_INVALID_VALUE) or something with another id is. About 40 ns. Any thread; the caller holds a
+/// driver::RelaxedCapture.
+Fate fate_of(const Allocation& allocation, CUresult& answer) noexcept;
 
 /// `unknown`: the driver failed to answer, which says nothing about the address. Only CUDA_ERROR_INVALID_VALUE is its
 /// "no allocation there".

@@ -63,6 +63,7 @@ bool add_capture(Recording& recording, const Json& event, std::uint64_t, std::st
     capture.result = text_of(event, "result");
     capture.mode = text_of(event, "mode");
     capture.begin_call = text_of(event, "begin_call");
+    capture.begin_runtime_call = text_of(event, "begin_runtime_call");
     capture.begin_thread = count_of(event, "begin_thread");
     capture.begin_thread_name = text_of(event, "begin_thread_name");
     capture.begin_stack = count_of(event, "begin_stack");
@@ -153,6 +154,8 @@ bool add_finding(Recording& recording, const Json& event, std::uint64_t, std::st
     finding.capture = count_of(event, "capture");
     finding.capture_stack = count_of(event, "capture_stack");
     finding.instantiate_stack = count_of(event, "instantiate_stack");
+    finding.launch_call = text_of(event, "launch_call");
+    finding.launch_runtime_call = text_of(event, "launch_runtime_call");
     finding.launch_stack = count_of(event, "launch_stack");
     finding.launch_thread = count_of(event, "thread");  // a finding is written by the thread that launches
     finding.t = time_of(event, "t");
@@ -177,6 +180,10 @@ bool add_summary(Recording& recording, const Json& event, std::uint64_t, std::st
     summary.opaque = count_of(event, "opaque");
     summary.opaque_reason = text_of(event, "opaque_reason");
     summary.findings = count_of(event, "findings");
+    if (const Json* not_shown = member(event, "not_shown"); not_shown != nullptr && not_shown->is_object()) {
+        summary.likely_not_shown = count_of(*not_shown, "likely");
+        summary.possible_not_shown = count_of(*not_shown, "possible");
+    }
     recording.summary = std::move(summary);
     return true;
 }

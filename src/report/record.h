@@ -71,7 +71,7 @@ struct RecordedCapture {
     std::uint64_t number = 0;
     std::string result;
     std::string mode;
-    std::string begin_call;
+    std::string begin_call, begin_runtime_call;
     std::string begin_thread_name;
     Number begin_thread;
     Number begin_stack;
@@ -117,6 +117,7 @@ struct RecordedFinding {
     Number capture;
     Number capture_stack;
     Number instantiate_stack;
+    std::string launch_call, launch_runtime_call;
     Number launch_stack;
     Number launch_thread;
     std::optional<double> t;  ///< of the launch
@@ -131,6 +132,7 @@ struct RecordedNotice {
 struct RecordedSummary {
     Number graphs, replays, inputs, opaque, findings;
     std::string opaque_reason;
+    Number likely_not_shown, possible_not_shown;  ///< findings below the grade of ON_FINDING
 };
 
 /// Something in the files that could not be used. The rest of the recording is there all the same.

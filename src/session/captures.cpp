@@ -69,6 +69,8 @@ void capture_ended(const char* call, CUstream stream, CUresult result, CUgraph g
                           {"stream", hex(stream)}};
         keys["began"] = capture->began.time;
         keys["begin_call"] = capture->began.call;
+        if (capture->began.runtime_call != nullptr)
+            keys["begin_runtime_call"] = capture->began.runtime_call;
         keys["begin_thread"] = capture->began.thread;
         keys["begin_thread_name"] = capture->began.thread_name;
         if (capture->began.stack != 0)

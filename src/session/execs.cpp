@@ -143,14 +143,14 @@ void release(Session& session, Exec& exec, const liveness::Reference& reference)
     untrack(session, exec, input);
 }
 
-void check_deaths(Exec& exec, std::uint64_t frees_before) {
+void check_deaths(Session& session, Exec& exec, std::uint64_t frees_before) {
     if (frees.load() == frees_before)
         return;
     for (const Exec::Input& input : exec.inputs) {
         if (input.references == 0)
             continue;
         Tracked& tracked = *input.tracked;
-        if (!tracked.dead && memory::buffer_id(tracked.allocation.base) != tracked.allocation.id) {
+        if (!tracked.dead && is_gone(session, tracked.allocation)) {
             tracked.dead = true;
             tracked.death.call = "an unseen call";
             tracked.death.stack_missing = "not recorded (the graph was being read, nobody knew that it refers to this)";
@@ -218,7 +218,7 @@ void instantiated(const char* call, CUgraphExec handle, CUgraph graph) noexcept 
             execs_without_edges.fetch_add(1, std::memory_order_release);
         }
         take(session, exec, scan, exec.references);
-        check_deaths(exec, frees_before);
+        check_deaths(session, exec, frees_before);
         session.by_number.emplace(exec.number, &exec);
         if (allocates(exec.snapshot))
             session.allocating.insert(&exec);
@@ -276,7 +276,7 @@ void updated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
         for (const liveness::Reference& old : exec.references)
             release(session, exec, old);
         exec.references = std::move(references);
-        check_deaths(exec, frees_before);
+        check_deaths(session, exec, frees_before);
         keep_within(session, counted_bytes(exec.snapshot));
         note_update(session, exec, call, nullptr);
     });

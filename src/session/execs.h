@@ -16,7 +16,7 @@ inline std::size_t counted_bytes(const graph::Snapshot& snapshot) noexcept {
 void take(Session& session, Exec& exec, liveness::Scan& scan, std::vector<liveness::Reference>& into);
 /// When memory was freed since `frees` stood at `frees_before`: whether what was found then still lives. Whoever freed
 /// it before take() did not know that a graph refers to it.
-void check_deaths(Exec& exec, std::uint64_t frees_before);
+void check_deaths(Session& session, Exec& exec, std::uint64_t frees_before);
 /// `exec` no longer holds `reference`.
 void release(Session& session, Exec& exec, const liveness::Reference& reference);
 /// `exec` is gone: counts, references, its place in the lists, the event.

@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/features.h"
 
+#include <atomic>
+
+#include "session/session.h"
+
 namespace keepgraph::session {
+namespace {
+
+std::atomic<const char* const*> lacking{nullptr};
+
+}  // namespace
+
+void driver_lacks(const char* const* names) noexcept {
+    lacking.store(names, std::memory_order_release);
+}
 
 std::vector<std::string> features_off(const driver::Api& api) {
     std::vector<std::string> lines;
+    if (const char* const* name = lacking.load(std::memory_order_acquire))
+        for (; *name != nullptr; ++name)
+            lines.push_back(std::string("libcuda has no ") + *name +
+                            ": what the program does by another function in its place is not seen");
     const auto need = [&](bool there, const char* name, const char* off) {
         if (!there)
             lines.push_back(std::string("libcuda has no ") + name + ": " + off);

@@ -29,6 +29,7 @@ struct Finding {
     std::size_t reference_count = 0;
     CapturePtr capture;
     Event instantiated;
+    Event launch;
 };
 
 void add(std::string& text, const std::string& line) {
@@ -53,10 +54,14 @@ void add_stack(const Session& session, std::string& text, const Event& event) {
         add(text, "      #" + std::to_string(i) + " " + trace::describe_return_address(native.frames[i]));
 }
 
+// "cuMemFree_v2 in cudaFree"
+std::string call_of(const Event& event) {
+    return event.call + (event.runtime_call != nullptr ? std::string(" in ") + event.runtime_call : "");
+}
+
 void add_event(const Session& session, std::string& text, const char* title, const Event& event) {
-    add(text, std::string("    ") + title + " " + event.call +
-                  (event.runtime_call != nullptr ? std::string(" in ") + event.runtime_call : "") + ", thread " +
-                  std::to_string(event.thread) + " \"" + event.thread_name + "\"");
+    add(text, std::string("    ") + title + " " + call_of(event) + ", thread " + std::to_string(event.thread) + " \"" +
+                  event.thread_name + "\"");
     add_stack(session, text, event);
 }
 
@@ -67,7 +72,8 @@ std::string text_of(const Session& session, const Finding& finding) {
                   " is about to use " + to_text(tracked.allocation) + ", which was " +
                   (tracked.has_younger ? "freed and allocated again" : "freed") + " [" +
                   config::to_string(session.settings.on_finding) + "]");
-    add(text, "    exec " + finding.exec + ", launch " + std::to_string(finding.replay));
+    add(text,
+        "    exec " + finding.exec + ", replay " + std::to_string(finding.replay) + " by " + call_of(finding.launch));
     for (const std::string& reference : finding.references)
         add(text, "    " + reference);
     if (finding.reference_count > finding.references.size())
@@ -89,9 +95,10 @@ std::string text_of(const Session& session, const Finding& finding) {
     return text;
 }
 
-report::Json json_of(const Session& session, const Exec& exec, const Finding& finding, const Event& launch,
-                     config::Grade grade, const std::vector<const liveness::Reference*>& references) {
+report::Json json_of(const Session& session, const Exec& exec, const Finding& finding, config::Grade grade,
+                     const std::vector<const liveness::Reference*>& references) {
     const Tracked& tracked = finding.tracked;
+    const Event& launch = finding.launch;
     report::Json keys{{"finding", finding.number},
                       {"graph", finding.graph},
                       {"kind", tracked.has_younger ? "recycled" : "freed"},
@@ -123,6 +130,9 @@ report::Json json_of(const Session& session, const Exec& exec, const Finding& fi
     if (launch.stack != 0)
         keys["launch_stack"] = launch.stack;
     keys["replay"] = finding.replay;
+    keys["launch_call"] = launch.call;
+    if (launch.runtime_call != nullptr)
+        keys["launch_runtime_call"] = launch.runtime_call;
     return keys;
 }
 
@@ -144,23 +154,73 @@ struct Verdict {
     std::vector<Finding> shown;
 };
 
+// What the exec uses of one dead allocation.
+struct Use {
+    std::vector<const liveness::Reference*> references;  // of the grade that ON_FINDING asks for
+    bool is_below = false;                               // there are others
+    config::Grade below = config::Grade::possible;       // the best of those
+};
+
+std::vector<Use> uses_of_the_dead(const Session& session, const Exec& exec) {
+    std::vector<Use> uses(exec.inputs.size());
+    for (const liveness::Reference& reference : exec.references) {
+        if (!exec.inputs[reference.input].tracked->dead || is_disabled(exec.snapshot, reference))
+            continue;
+        Use& use = uses[reference.input];
+        const config::Grade grade = liveness::grade_now(exec.snapshot, reference);
+        if (grade >= session.settings.threshold) {
+            use.references.push_back(&reference);
+        } else {
+            use.is_below = true;
+            use.below = std::max(use.below, grade);
+        }
+    }
+    return uses;
+}
+
+// The closing line says how many findings the setting keeps back: else "0 findings" would hide that two allocations
+// which touch, of which one is freed, gave a doubt.
+void keep_back(Session& session, Exec& exec, std::uint64_t allocation, config::Grade grade) {
+    if (exec.reported.contains(allocation))
+        return;
+    const auto [at, is_new] = exec.kept_back.emplace(allocation, grade);
+    if (!is_new) {
+        if (at->second >= grade)
+            return;
+        --session.kept_back[static_cast<std::size_t>(at->second)];
+        at->second = grade;
+    }
+    ++session.kept_back[static_cast<std::size_t>(grade)];
+}
+
+// A slot's grade may rise: what was kept back then becomes a finding.
+void no_longer_kept_back(Session& session, Exec& exec, std::uint64_t allocation) {
+    const auto found = exec.kept_back.find(allocation);
+    if (found == exec.kept_back.end())
+        return;
+    --session.kept_back[static_cast<std::size_t>(found->second)];
+    exec.kept_back.erase(found);
+}
+
 // Under the lock.
 Verdict examine(Session& session, Exec& exec, const Event& launch) {
     Verdict verdict;
     verdict.graph = exec.number;
-    std::vector<std::vector<const liveness::Reference*>> dead(exec.inputs.size());
-    for (const liveness::Reference& reference : exec.references)
-        if (exec.inputs[reference.input].tracked->dead && !is_disabled(exec.snapshot, reference) &&
-            liveness::grade_now(exec.snapshot, reference) >= session.settings.threshold)
-            dead[reference.input].push_back(&reference);
+    const std::vector<Use> uses = uses_of_the_dead(session, exec);
     std::size_t count = 0;
-    for (std::size_t i = 0; i < dead.size(); ++i) {
-        if (dead[i].empty() || comes_back(session, exec.inputs[i].tracked->allocation))
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+        const std::vector<const liveness::Reference*>& dead = uses[i].references;
+        if ((dead.empty() && !uses[i].is_below) || comes_back(session, exec.inputs[i].tracked->allocation))
             continue;
-        verdict.wrong = true;
         const Tracked& tracked = *exec.inputs[i].tracked;
+        if (dead.empty()) {
+            keep_back(session, exec, tracked.allocation.id, uses[i].below);
+            continue;
+        }
+        verdict.wrong = true;
         if (!exec.reported.insert(tracked.allocation.id).second)
             continue;
+        no_longer_kept_back(session, exec, tracked.allocation.id);
         const unsigned number = ++session.findings;
         ++count;
         const bool shown = ++exec.findings_seen <= most_shown;
@@ -174,9 +234,10 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
         finding.tracked = tracked;
         finding.capture = exec.capture;
         finding.instantiated = exec.instantiated;
+        finding.launch = launch;
         config::Grade grade = config::Grade::possible;
-        finding.reference_count = dead[i].size();
-        for (const liveness::Reference* const reference : dead[i]) {
+        finding.reference_count = dead.size();
+        for (const liveness::Reference* const reference : dead) {
             grade = std::max(grade, liveness::grade_now(exec.snapshot, *reference));
             if (shown && finding.references.size() < most_shown)
                 finding.references.push_back(to_text(exec.snapshot, *reference) + " = " + hex(reference->address) +
@@ -184,7 +245,7 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
         }
         if (session.recording.wanted()) {
             session.recording.open();
-            report::Json keys = json_of(session, exec, finding, launch, grade, dead[i]);
+            report::Json keys = json_of(session, exec, finding, grade, dead);
             if (exec.findings_seen <= most_in_file)
                 exec.findings.push_back(keys);
             session.recording.event("finding", std::move(keys));

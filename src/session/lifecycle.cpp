@@ -151,9 +151,40 @@ void start() noexcept {
     std::call_once(once, begin);
 }
 
-void code_unloaded() noexcept {
+void code_unloading() noexcept {
     guarded("unload", [](Session& session) { session.functions.forget(); });
 }
+
+namespace {
+
+std::size_t kept_back(const Session& session, config::Grade grade) {
+    return session.kept_back[static_cast<std::size_t>(grade)];
+}
+
+// ", 1 possible not shown (KEEPGRAPH_ON_FINDING=warn:possible)", with the setting that shows them; "" when there are
+// none. It says warn whatever the action is: who looks into a doubt does not want the launch refused.
+std::string kept_back_text(const Session& session) {
+    std::string text;
+    const char* lowest = nullptr;
+    for (const config::Grade grade : {config::Grade::likely, config::Grade::possible}) {
+        const std::size_t number = kept_back(session, grade);
+        if (number == 0)
+            continue;
+        lowest = config::to_string(grade);
+        text += (text.empty() ? ", " : " and ") + std::to_string(number) + " " + lowest;
+    }
+    return lowest == nullptr ? text : text + " not shown (KEEPGRAPH_ON_FINDING=warn:" + lowest + ")";
+}
+
+report::Json kept_back_json(const Session& session) {
+    report::Json keys = report::Json::object();
+    for (const config::Grade grade : {config::Grade::likely, config::Grade::possible})
+        if (const std::size_t number = kept_back(session, grade); number > 0)
+            keys[config::to_string(grade)] = number;
+    return keys;
+}
+
+}  // namespace
 
 void finish() noexcept {
     guarded("summary", [](Session& session) {
@@ -187,6 +218,8 @@ void finish() noexcept {
             if (!why.empty())
                 keys["opaque_reason"] = why;
             keys["findings"] = session.findings;
+            if (report::Json not_shown = kept_back_json(session); !not_shown.empty())
+                keys["not_shown"] = std::move(not_shown);
             session.recording.event("summary", std::move(keys));
         }
         const std::string folder = session.recording.folder();
@@ -194,7 +227,7 @@ void finish() noexcept {
             log::line(count(session.graphs, "graph") + ", " + count(replays, "replay") + "; " +
                       count(session.inputs, "input") + " checked, " + std::to_string(session.opaque) + " opaque" +
                       (why.empty() ? "" : " (" + why + ")") + "; " + count(session.findings, "finding") +
-                      (folder.empty() ? "" : "; " + folder));
+                      kept_back_text(session) + (folder.empty() ? "" : "; " + folder));
     });
 }
 

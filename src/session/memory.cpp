@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "driver/api.h"
+#include "log/log.h"
 #include "memory/mappings.h"
 #include "session/describe.h"
 #include "session/session.h"
@@ -74,6 +75,19 @@ void* referenced(const char* call, std::uintptr_t base, std::size_t size) noexce
 
 }  // namespace
 
+bool is_gone(Session& session, const memory::Allocation& allocation) {
+    CUresult answer = CUDA_SUCCESS;
+    const memory::Fate fate = memory::fate_of(allocation, answer);
+    if (fate == memory::Fate::unknown && !session.said_fate_unknown) {
+        session.said_fate_unknown = true;
+        const std::string text = "the driver does not say whether memory that was freed is gone (" +
+                                 std::string(driver::result_name(answer)) + "): it counts as alive";
+        log::warn(text);
+        session.recording.event("notice", {{"text", text}});
+    }
+    return fate == memory::Fate::gone;
+}
+
 bool KnownDead::find(std::uintptr_t address, memory::Allocation& out) const {
     if (dead_addresses.load(std::memory_order_acquire) == 0)
         return false;
@@ -88,10 +102,12 @@ bool KnownDead::find(std::uintptr_t address, memory::Allocation& out) const {
         out = at->second->allocation;
     }
     // The addresses of managed, mapped and pinned memory go back to the system, which may since have given them to
-    // pageable memory. The driver knows nothing of that and no call told; but that memory can be read, and dead one
-    // not.
+    // pageable memory. The driver knows nothing of that and no call told; but that memory can be read, and dead memory
+    // cannot.
     std::byte byte{};
-    return trace::read_memory(address, &byte, 1) == trace::ReadResult::bad_address;
+    const trace::ReadResult read = trace::read_memory(address, &byte, 1);
+    return read == trace::ReadResult::bad_address ||
+           (read == trace::ReadResult::not_permitted && out.kind == memory::Kind::device);
 }
 
 void look_again(Session& session) {
@@ -188,7 +204,7 @@ void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* 
         const driver::RelaxedCapture relaxed;
         const Locked lock(session);
         for (const auto& tracked : dying->all)
-            if (!tracked->dead && memory::buffer_id(tracked->allocation.base) != tracked->allocation.id)
+            if (!tracked->dead && is_gone(session, tracked->allocation))
                 die(session, tracked, dying->event);
     });
 }

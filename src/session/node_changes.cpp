@@ -96,7 +96,7 @@ void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change 
         session.opaque -= opaque;
         if (new_parameters) {
             replace_references(session, exec, index);
-            check_deaths(exec, frees_before);
+            check_deaths(session, exec, frees_before);
         } else {
             exec.launches->attention.store(true, std::memory_order_release);  // what was off may have died meanwhile
         }

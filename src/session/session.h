@@ -77,8 +77,13 @@ void born(const char* call, std::uintptr_t base, std::size_t size) noexcept;
 
 // ---- the rest
 
-/// What the driver said of functions is forgotten: their handles come back for other kernels.
-void code_unloaded() noexcept;
+/// What the driver said of functions is forgotten: their handles come back for other kernels. Called before the real
+/// unload, since another thread may be given one of them while that returns. When it fails, or unloads other code, the
+/// driver is asked again.
+void code_unloading() noexcept;
+/// The libcuda in use has none of these functions, whose calls the door would have to see; a null ends the list, which
+/// lives for ever. Said at the first graph. Before start() too.
+void driver_lacks(const char* const* names) noexcept;
 /// A look-up handed `name` out, with a wrapper or without. Kept for OPTIONS=coverage=1; before start() too.
 void looked_up(const char* name, bool wrapped) noexcept;
 /// The last line on stderr, once, when the process made a graph. No CUDA call.

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -81,9 +82,10 @@ struct Exec {
     std::uint32_t opaque = 0;                   ///< nodes that could not be looked into
     LaunchRecord* launches = nullptr;
     unsigned long updates = 0;
-    std::set<std::string> update_calls;  ///< whose first update was recorded
-    std::set<std::uint64_t> reported;    ///< allocations with a finding
-    std::vector<report::Json> findings;  ///< for the graph's file, the first most_in_file of them
+    std::set<std::string> update_calls;                ///< whose first update was recorded
+    std::set<std::uint64_t> reported;                  ///< allocations with a finding
+    std::map<std::uint64_t, config::Grade> kept_back;  ///< allocations whose finding is below the grade of ON_FINDING
+    std::vector<report::Json> findings;                ///< for the graph's file, the first most_in_file of them
     std::size_t findings_seen = 0;
     std::size_t more_said = 0;         ///< the last "and N more" on stderr
     std::size_t findings_in_file = 0;  ///< how many had been seen when the file was written
@@ -124,12 +126,14 @@ struct Session {
     std::unordered_map<std::uintptr_t, Birth> allocations;  ///< STACKS=all: by base
     std::size_t kept_bytes = 0;
     bool said_dropped = false;
+    bool said_fate_unknown = false;
     unsigned dropped_up_to = 0;  ///< number of the last exec that lost its data to KEEP's max
     unsigned captures_begun = 0;
     unsigned templates_seen = 0;
     unsigned graphs = 0;
     unsigned findings = 0;
-    std::size_t inputs = 0;  ///< distinct allocations per exec, summed over execs
+    std::array<std::size_t, 3> kept_back{};  ///< findings below the grade of ON_FINDING, by their grade
+    std::size_t inputs = 0;                  ///< distinct allocations per exec, summed over execs
     std::size_t opaque = 0;
     std::uint64_t retired_replays = 0;  ///< of execs that are gone
     bool finished = false;
@@ -194,6 +198,10 @@ void write_graph_file(Session& session, Exec& exec);
 void record_coverage(Session& session);
 
 // memory.cpp
+/// Whether `allocation` is no more, which only the driver knows. When it fails to answer that is no death: said once. A
+/// finding has to be true; and a death that is missed so shows when another graph is made on the same address. Under
+/// the lock; the caller holds a RelaxedCapture.
+bool is_gone(Session& session, const memory::Allocation& allocation);
 /// The allocation of `found` as the session tracks it. Under the lock.
 TrackedPtr track(Session& session, const memory::Allocation& found);
 /// Session::dead as scans ask it. It takes the lock for each question, or, with `held`, is used under it.

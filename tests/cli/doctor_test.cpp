@@ -75,6 +75,8 @@ TEST(Doctor, HowCudartIsLinkedAndWhatWillBeSeen) {
     }
     EXPECT_TRUE(
         contains(keepgraph({"doctor", preload_tests::victim("plugin_host")}, on_double()).out, "RTLD_DEEPBIND"));
+    EXPECT_TRUE(contains(keepgraph({"doctor", preload_tests::victim("plugin_host")}, on_double()).out,
+                         "calls dlmopen: a library in a namespace of its own has no shim in it"));
 }
 
 TEST(Doctor, KindsOfFilesAndVerdicts) {

@@ -10,7 +10,7 @@ import re
 VOLATILE = {
     "t", "thread", "thread_name", "began", "begin_thread", "begin_thread_name", "stack", "begin_stack", "end_stack",
     "capture_stack", "instantiate_stack", "launch_stack", "exec", "stream", "address", "runtime_call", "user_data",
-    "begin_call",
+    "begin_call", "begin_runtime_call", "launch_runtime_call",
 }
 # Of graph-<n>.json: ids and handles, bytes that hold addresses, and pitches, which mean nothing for a copy of one row.
 GRAPH_KEYS = {
@@ -21,7 +21,7 @@ GRAPH_KEYS = {
 CALL_FORM = re.compile(r"(?:WithFlags|WithParams)?(?:_v\d+)?(?:_ptsz|_ptds)?$")
 
 SUMMARY = re.compile(r"keepgraph: (\d+) graphs?, (\d+) replays?; (\d+) inputs? checked(?:, (\d+) [^;]*)?; (\d+) findings?"
-                     r"(?:; .*)?")
+                     r"(?:, [^;]* not shown \([^;]*\))?(?:; .*)?")
 
 
 class Normaliser:
@@ -45,7 +45,7 @@ class Normaliser:
                 continue
             if (key == "id" and "size" in value) or (key == "allocation" and isinstance(item, int)):
                 result[key] = self.allocation(item)
-            elif key == "call" and isinstance(item, str):
+            elif key in ("call", "launch_call") and isinstance(item, str):
                 result[key] = CALL_FORM.sub("", item)
             else:
                 result[key] = self.strip(item, volatile)

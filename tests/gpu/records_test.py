@@ -123,6 +123,8 @@ class Reading(unittest.TestCase):
         line = "keepgraph: 3 graphs, 40 replays; 12 inputs checked, 2 opaque; 1 finding; out/1"
         self.assertEqual(records.summary_of("hello\n" + line + "\n"),
                          {"graphs": 3, "replays": 40, "inputs": 12, "opaque": 2, "findings": 1})
+        kept_back = line.replace("1 finding;", "1 finding, 2 possible not shown (KEEPGRAPH_ON_FINDING=warn:possible);")
+        self.assertEqual(records.summary_of(kept_back), records.summary_of(line))
         self.assertEqual(records.summary_of("keepgraph: 1 graph, 3 replays; 2 inputs checked; 0 findings\n")["opaque"], 0)
         self.assertIsNone(records.summary_of(line + "\nkeepgraph: something else\n"))
         self.assertIsNone(records.summary_of(""))

@@ -16,7 +16,8 @@ struct Case {
     const char* command;
     const char* on_finding;
     long findings;
-    const char* said;  // a part of a line that must be there, or null
+    const char* said;            // a part of a line that must be there, or null
+    const char* not_shown = "";  // what the closing line says of findings below the grade
 };
 void PrintTo(const Case& value, std::ostream* stream) {
     *stream << value.command << ", " << value.on_finding;
@@ -35,6 +36,7 @@ TEST_P(Cases, HaveTheirFindings) {
     auto summary = summary_of(outcome);
     ASSERT_TRUE(summary) << outcome.describe();
     EXPECT_EQ(summary->findings, GetParam().findings) << outcome.describe();
+    EXPECT_EQ(summary->not_shown, GetParam().not_shown) << outcome.describe();
     EXPECT_GT(summary->inputs, 0) << "no finding because nothing was looked at";
     if (GetParam().said != nullptr) {
         EXPECT_GE(count_lines_with(keepgraph_lines(outcome.err), GetParam().said), 1u) << outcome.describe();
@@ -60,10 +62,10 @@ const Case cases[] = {
     {"vmm", "warn", 1, "freed by cuMemUnmap"},
     {"exec_update", "warn", 1, nullptr},
     {"exec_update set_params", "warn", 1, nullptr},
-    {"integer_arg", "warn", 0, nullptr},
+    {"integer_arg", "warn", 0, nullptr, "1 possible"},
     {"integer_arg", "warn:possible", 1, "possible"},
     {"integer_arg alone", "warn", 1, nullptr},
-    {"end_pointer", "warn", 0, nullptr},
+    {"end_pointer", "warn", 0, nullptr, "1 possible"},
     {"end_pointer", "warn:possible", 1, "possible"},
     {"launch_forms", "warn", 6, "kernel kg_copy_struct"},
     {"many_graphs", "warn", 1, nullptr},
@@ -72,7 +74,7 @@ const Case cases[] = {
     {"healthy_shared", "warn:possible", 0, nullptr},
     {"freed_input_shared", "warn:likely", 1, nullptr},
     {"freed_input_shared", "warn:possible", 1, nullptr},
-    {"freed_input_shared", "warn:certain", 0, nullptr},
+    {"freed_input_shared", "warn:certain", 0, nullptr, "1 likely"},
 };
 INSTANTIATE_TEST_SUITE_P(All, Cases, testing::ValuesIn(cases), [](const auto& info) {
     std::string name = std::string(info.param.command) + "_" + info.param.on_finding;
@@ -96,6 +98,34 @@ TEST(CasesReport, FirstFiveAreShownAndTheRestCounted) {
     EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding "), 5u) << outcome.describe();
     EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "and 7 more"), 1u) << outcome.describe();
     EXPECT_EQ(summary_of(outcome).value_or(Summary{}).findings, 12) << outcome.describe();
+}
+
+TEST(CasesReport, DoubtThatHidesATrueFindingIsCounted) {
+    // The output begins where the input ends, so its address may be an `end`.
+    TempFolder folder;
+    const Conditions conditions = Conditions{}.with("KEEPGRAPH_OUT", folder / "default");
+    const Outcome outcome = run_on_double({hostile("inputs"), "1", "output"}, conditions);
+    const Summary summary = summary_of(outcome).value_or(Summary{});
+    EXPECT_EQ(summary.findings, 0) << outcome.describe();
+    EXPECT_EQ(summary.not_shown, "1 possible") << "once, although the graph was launched twice: " << outcome.describe();
+    EXPECT_EQ(summary.shown_by, "KEEPGRAPH_ON_FINDING=warn:possible");
+    EXPECT_EQ(summary.rest, folder / "default");
+    const Recording recording = Recording::read(folder / "default");
+    EXPECT_EQ(recording.of_type("summary").at(0).at("not_shown"), (Json{{"possible", 1}}));
+    const Outcome show = run_on_double({command_path(), "show", folder / "default"}, Conditions{}.bare());
+    const std::vector<std::string> shown_lines = split_lines(show.out);
+    EXPECT_EQ(count_lines_with(shown_lines, "0 opaque; 0 findings, 1 possible not shown"), 1u) << show.describe();
+    EXPECT_EQ(count_lines_with(shown_lines, "(KEEPGRAPH_ON_FINDING=warn:possible)"), 1u) << show.describe();
+
+    // The advice holds, and then nothing is kept back.
+    const Outcome shown =
+        run_on_double({hostile("inputs"), "1", "output"}, Conditions{}.with("KEEPGRAPH_ON_FINDING", "warn:possible"));
+    EXPECT_EQ(summary_of(shown).value_or(Summary{}).findings, 1) << shown.describe();
+    EXPECT_EQ(summary_of(shown).value_or(Summary{}).not_shown, "") << shown.describe();
+
+    const Outcome mixed =
+        run_on_double({hostile("inputs"), "1", "both"}, Conditions{}.with("KEEPGRAPH_ON_FINDING", "warn:certain"));
+    EXPECT_EQ(summary_of(mixed).value_or(Summary{}).not_shown, "1 likely and 1 possible") << mixed.describe();
 }
 
 TEST(CasesReport, SilentProgramSaysThatItLooked) {
@@ -149,7 +179,7 @@ TEST(CasesReport, InjectedFailuresArePassedOn) {
     for (const Injected& injected : {Injected{"cuMemFree_v2:1=1", 0, 1}, Injected{"cuGraphLaunch:1=1", 1, 1}}) {
         Conditions conditions;
         conditions.env = {{"KEEPGRAPH_SIM_FAIL", injected.fail}};
-        Outcome outcome = expect_transparent({hostile("ends"), "return"}, conditions);
+        Outcome outcome = expect_transparent({victim("exits_driver"), "return"}, conditions);
         auto summary = summary_of(outcome);
         ASSERT_TRUE(summary) << injected.fail << ": " << outcome.describe();
         EXPECT_EQ(summary->findings, injected.findings) << injected.fail << ": " << outcome.describe();
@@ -157,9 +187,48 @@ TEST(CasesReport, InjectedFailuresArePassedOn) {
     }
     Conditions conditions;
     conditions.env = {{"KEEPGRAPH_SIM_FAIL", "cuGraphInstantiateWithFlags:1=2"}};
-    Outcome outcome = expect_transparent({hostile("ends"), "return"}, conditions);
-    EXPECT_TRUE(outcome.ended_with(90)) << outcome.describe();
+    Outcome outcome = expect_transparent({victim("exits_driver"), "return"}, conditions);
+    EXPECT_TRUE(outcome.ended_with(3)) << outcome.describe();
     EXPECT_FALSE(summary_of(outcome)) << "no graph was made, so there is nothing to sum up: " << outcome.describe();
+}
+
+// How often the program, run so, makes cuPointerGetAttribute called. The last one of `ends` asks whether the input is
+// gone: its launches ask nothing.
+long attribute_calls() {
+    TempFolder folder;
+    const Outcome outcome =
+        run_on_double({hostile("ends"), "return"}, Conditions{}.with("KEEPGRAPH_SIM_COUNTS", folder / "counts"));
+    for (const std::string& line : split_lines(read_file(folder / "counts")))
+        if (line.rfind("cuPointerGetAttribute ", 0) == 0)
+            return std::stol(line.substr(line.find(' ')));
+    ADD_FAILURE() << outcome.describe();
+    return 0;
+}
+
+TEST(CasesReport, DriverThatFailsToAnswerMakesNoDeath) {
+    struct Answer {
+        int code;
+        long findings;
+    };
+    const std::string last = "cuPointerGetAttribute:" + std::to_string(attribute_calls()) + "=";
+    // Not initialised, deinitialised, no valid context, a lost context, anything else; and last what is a death.
+    for (const Answer& answer :
+         {Answer{3, 0}, Answer{4, 0}, Answer{201, 0}, Answer{700, 0}, Answer{999, 0}, Answer{1, 1}}) {
+        TempFolder folder;
+        const Outcome outcome = expect_transparent({hostile("ends"), "return"},
+                                                   Conditions{}
+                                                       .with("KEEPGRAPH_SIM_FAIL", last + std::to_string(answer.code))
+                                                       .with("KEEPGRAPH_OUT", folder / "out"));
+        const Summary summary = summary_of(outcome).value_or(Summary{});
+        EXPECT_EQ(summary.findings, answer.findings) << answer.code << ": " << outcome.describe();
+        EXPECT_EQ(summary.inputs, 2) << "the call that was meant is not the one that failed: " << outcome.describe();
+        const std::size_t unanswered = answer.code == 1 ? 0 : 1;
+        EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "the driver does not say whether memory"), unanswered)
+            << answer.code << ": " << outcome.describe();
+        const Recording recording = Recording::read(folder / "out");
+        EXPECT_EQ(recording.of_type("notice").size(), unanswered) << answer.code;
+        EXPECT_EQ(recording.of_type("death").size(), static_cast<std::size_t>(answer.findings)) << answer.code;
+    }
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ class ChangesDuringAFree : public testing::TestWithParam<const char*> {};
 
 TEST_P(ChangesDuringAFree, AreFoundAtTheNextLaunch) {
     Conditions conditions;
-    conditions.preload_after = {hostile("libheld_free.so")};
+    conditions.preload_after = {hostile("libheld_call.so")};
     const Outcome outcome = expect_transparent({hostile("overlap"), GetParam()}, conditions);
     EXPECT_EQ(summary_or_fail(outcome).findings, 1) << outcome.describe();
     EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "freed by cuMemFree_v2"), 1u) << outcome.describe();
@@ -100,8 +100,10 @@ class ChangesOfContext : public testing::TestWithParam<const char*> {};
 
 TEST_P(ChangesOfContext, MakeTheLayoutsOfItsFunctionsUnknown) {
     TempFolder folder;
-    const Outcome outcome = expect_transparent({hostile("new_context"), GetParam()},
-                                               recorded(folder).with("KEEPGRAPH_WRITE", "findings,graphs"));
+    Conditions conditions = recorded(folder).with("KEEPGRAPH_WRITE", "findings,graphs");
+    if (GetParam() == std::string("unload"))
+        conditions.preload_after = {hostile("libheld_call.so")};
+    const Outcome outcome = expect_transparent({hostile("new_context"), GetParam()}, conditions);
     EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
     ASSERT_EQ(count_lines_with(split_lines(outcome.out), "the handle came back: 1"), 1u) << outcome.describe();
     const Json nodes = Recording::only_one_in(folder.path()).graph(2).at("nodes");
@@ -109,7 +111,7 @@ TEST_P(ChangesOfContext, MakeTheLayoutsOfItsFunctionsUnknown) {
     EXPECT_EQ(nodes[0].at("kernel_name"), "kg_count");
     EXPECT_EQ(nodes[0].at("arguments").size(), 1u);
 }
-INSTANTIATE_TEST_SUITE_P(All, ChangesOfContext, testing::Values("reset", "destroy"),
+INSTANTIATE_TEST_SUITE_P(All, ChangesOfContext, testing::Values("reset", "destroy", "unload"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(ChangesInALoop, FindingsFillNeitherTheLogNorTheGraphsFile) {

@@ -20,6 +20,8 @@ TEST_P(Findings, FreedInputIsNamedOnceWithBothStacks) {
     EXPECT_EQ(count_lines_with(lines, "keepgraph: finding"), 1u) << outcome.describe();
     EXPECT_EQ(count_lines_with(lines, "which was freed [warn]"), 1u) << outcome.describe();
     EXPECT_EQ(count_lines_with(lines, "kernel kg_scale, parameter 0 +0"), 1u) << outcome.describe();
+    EXPECT_EQ(count_lines_with(lines, ", replay 2 by cuGraphLaunch"), 1u)
+        << "as the record says it: " << outcome.describe();
     EXPECT_EQ(count_lines_with(lines, "freed by cuMemFree_v2"), 1u) << outcome.describe();
     EXPECT_EQ(count_lines_with(lines, "instantiated by"), 1u) << outcome.describe();
     EXPECT_GE(count_lines_with(lines, "#0 "), 2u) << outcome.describe();

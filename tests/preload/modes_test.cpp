@@ -36,7 +36,7 @@ TEST(Modes, HundredKernelsInEachModeWithEverythingOn) {
 
 TEST(Modes, InstantiationDuringAnotherCaptureKeepsThatCapture) {
     TempFolder folder;
-    Outcome outcome = expect_transparent({hostile("modes")}, everything_on(folder));
+    Outcome outcome = expect_transparent({hostile("instantiate_in_capture")}, everything_on(folder));
     // Relaxed is the mode in which the driver allows it: the shim reads the graph's nodes at that very moment.
     size_t relaxed = outcome.out.find("mode relaxed");
     ASSERT_NE(relaxed, std::string::npos) << outcome.describe();

@@ -26,7 +26,7 @@ std::string normalised_report(const Outcome& outcome) {
         plain = std::regex_replace(plain, std::regex("allocation #\\d+"), "allocation #N");
         plain = std::regex_replace(plain, std::regex("thread \\d+ \"[^\"]*\""), "thread T");
         // A static cudart and the driver alone have no runtime door to say what was above.
-        plain = std::regex_replace(plain, std::regex(" in cuda[A-Z]\\w*, thread T"), ", thread T");
+        plain = std::regex_replace(plain, std::regex(" in cuda[A-Z]\\w*(, thread T|$)"), "$1");
         text += plain + "\n";
     }
     return text;

@@ -28,11 +28,7 @@ INSTANTIATE_TEST_SUITE_P(Victims, Transparency,
                                          "pinned_shared", "pinned_static", "pinned_driver", "pinned_linked",
                                          "async_free_shared", "async_free_static", "async_free_driver",
                                          "dump_after_destroy_shared", "dump_after_destroy_driver", "threads8_shared",
-                                         "threads8_static", "threads8_driver", "cancel_shared", "cancel_driver",
-                                         "modes_shared", "modes_driver", "exits_shared return", "exits_static exit",
-                                         "exits_driver quick_exit", "exits_shared abort", "exits_driver _exit",
-                                         "exits_shared thread_exit", "exits_shared sigterm",
-                                         "exits_shared static_destructor", "exits_driver static_destructor"),
+                                         "threads8_static", "threads8_driver"),
                          [](const auto& info) {
                              std::string name = info.param;
                              for (char& letter : name)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CASES F11: one graph with a freed input, then the process ends in one of these ways (exit code 7 where one is
 // chosen):
-//   exits return | exit | quick_exit | abort | _exit | thread_exit | sigterm | static_destructor
+//   exits return | exit | quick_exit | abort | _exit | thread_exit | pthread_exit | sigterm | sigkill | sigsegv | throw
+//   exits static_destructor        frees what main left
+//   exits atexit | at_quick_exit   a handler older than CUDA's own frees memory and launches
 #include "victim.h"
 
 #include <pthread.h>
@@ -27,6 +29,14 @@ struct Leftovers {
 };
 Leftovers leftovers;
 
+gpu::Exec late_exec = nullptr;
+gpu::Stream late_stream = nullptr;
+float* late_output = nullptr;
+void late() {
+    SHOW(gpu::free(late_output));
+    SHOW(gpu::graph_launch(late_exec, late_stream));
+}
+
 void* exit_from_thread(void*) {
     std::exit(7);
 }
@@ -35,14 +45,22 @@ void* exit_from_thread(void*) {
 
 int main(int argc, char** argv) {
     const std::string way = argc > 1 ? argv[1] : "return";
+    if (way == "atexit") {
+        std::atexit(late);
+    } else if (way == "at_quick_exit") {
+        std::at_quick_exit(late);
+    }
     gpu::Stream stream = nullptr;
     float* output = nullptr;
     gpu::Exec exec = freed_input(&stream, &output);
+    late_exec = exec;
+    late_stream = stream;
+    late_output = output;
     std::printf("ending by %s\n", way.c_str());
     std::fflush(stdout);
     if (way == "exit") {
         std::exit(7);
-    } else if (way == "quick_exit") {
+    } else if (way == "quick_exit" || way == "at_quick_exit") {
         std::quick_exit(7);
     } else if (way == "abort") {
         std::abort();
@@ -54,6 +72,14 @@ int main(int argc, char** argv) {
         pthread_join(thread, nullptr);
     } else if (way == "sigterm") {
         std::raise(SIGTERM);
+    } else if (way == "sigkill") {
+        std::raise(SIGKILL);
+    } else if (way == "sigsegv") {
+        std::raise(SIGSEGV);
+    } else if (way == "throw") {
+        throw 7;
+    } else if (way == "pthread_exit") {
+        pthread_exit(nullptr);
     } else if (way == "static_destructor") {
         leftovers.exec = exec;
         leftovers.output = output;

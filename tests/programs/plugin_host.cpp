@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // plugin_host MODE LIBRARY...     loads each library and runs its plugin_run, in order
 //   local, global, deepbind       how they are loaded: RTLD_LOCAL, RTLD_GLOBAL, RTLD_LOCAL | RTLD_DEEPBIND
-//   close                         as local, and each is closed after its run
+//   close                         as local, and each is closed after its run; is libcuda still loaded then?
+//   new_namespace                 by dlmopen, each in a namespace of its own
 //   turns                         as local, and when all are loaded they run in turn, three times
 #include <dlfcn.h>
 
@@ -11,7 +12,7 @@
 
 int main(int argc, char** argv) {
     if (argc < 3) {
-        std::printf("usage: plugin_host local|global|deepbind|close|turns LIBRARY...\n");
+        std::printf("usage: plugin_host local|global|deepbind|close|new_namespace|turns LIBRARY...\n");
         return 2;
     }
     const char* mode = argv[1];
@@ -22,7 +23,8 @@ int main(int argc, char** argv) {
     for (int i = 2; i < argc; ++i) {
         const char* name = std::strrchr(argv[i], '/');
         name = name != nullptr ? name + 1 : argv[i];
-        void* library = dlopen(argv[i], RTLD_NOW | flags);
+        void* library = std::strcmp(mode, "new_namespace") == 0 ? dlmopen(LM_ID_NEWLM, argv[i], RTLD_NOW)
+                                                                : dlopen(argv[i], RTLD_NOW | flags);
         if (library == nullptr) {
             std::printf("%s: not loaded\n%s\n", name, dlerror());
             return 3;
@@ -42,8 +44,11 @@ int main(int argc, char** argv) {
         std::fflush(stdout);
         if (std::strcmp(mode, "close") == 0) {
             const int closed = dlclose(library);
-            std::printf("%s: closed %d\n", name, closed);
+            void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+            std::printf("%s: closed %d, libcuda is loaded: %d\n", name, closed, driver != nullptr);
             std::fflush(stdout);
+            if (driver != nullptr)
+                dlclose(driver);
         }
     }
     for (int round = 0; round < 3; ++round) {

@@ -14,14 +14,24 @@ class MemoryAllocation : public unit_tests::OnFakeDriver {
     static constexpr std::uintptr_t second = 0x7f0000009000;
 };
 
-TEST_F(MemoryAllocation, IdentityIsTheBufferId) {
+TEST_F(MemoryAllocation, FateIsToldByTheBufferId) {
+    Allocation allocation;
+    allocation.id = 7;
+    allocation.base = first;
+    allocation.size = 0x100;
+    CUresult answer = CUDA_SUCCESS;
     driver.memory = {{7, first, 0x100}};
-    EXPECT_EQ(buffer_id(first), 7u);
-    EXPECT_EQ(buffer_id(first + 0xff), 7u) << "an address inside is the allocation's too";
-    EXPECT_EQ(buffer_id(first + 0x100), 0u);
-    EXPECT_EQ(buffer_id(first - 1), 0u);
+    EXPECT_EQ(fate_of(allocation, answer), Fate::alive);
+    driver.memory = {{8, first, 0x100}};
+    EXPECT_EQ(fate_of(allocation, answer), Fate::gone) << "the address belongs to other memory";
+    driver.memory = {};
+    EXPECT_EQ(fate_of(allocation, answer), Fate::gone);
+    EXPECT_EQ(answer, CUDA_ERROR_INVALID_VALUE);
+    driver.failing_attributes = 1;
+    EXPECT_EQ(fate_of(allocation, answer), Fate::unknown) << "no answer is no death";
+    EXPECT_EQ(answer, CUDA_ERROR_UNKNOWN);
     const Lacking no_attributes(&driver::Api::cuPointerGetAttribute);
-    EXPECT_EQ(buffer_id(first), 0u);
+    EXPECT_EQ(fate_of(allocation, answer), Fate::unknown);
 }
 
 TEST_F(MemoryAllocation, IdentifyTellsRangeKindAndDevice) {

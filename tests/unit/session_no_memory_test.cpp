@@ -100,7 +100,7 @@ struct Program {
         void* const leaving = template_destroying(graph.handle());
         template_destroyed(leaving, true);
         stream_destroyed(stream);
-        code_unloaded();
+        code_unloading();
         finish();
     }
 };

@@ -14,10 +14,26 @@ namespace keepgraph::preload_tests {
 namespace {
 
 /// Keys whose values differ between runs or between builds of one program.
-const std::set<std::string> volatile_keys = {
-    "t",     "thread",      "thread_name", "began",         "begin_thread",      "begin_thread_name",
-    "stack", "begin_stack", "end_stack",   "capture_stack", "instantiate_stack", "launch_stack",
-    "exec",  "stream",      "address",     "runtime_call",  "user_data",         "begin_call"};
+const std::set<std::string> volatile_keys = {"t",
+                                             "thread",
+                                             "thread_name",
+                                             "began",
+                                             "begin_thread",
+                                             "begin_thread_name",
+                                             "stack",
+                                             "begin_stack",
+                                             "end_stack",
+                                             "capture_stack",
+                                             "instantiate_stack",
+                                             "launch_stack",
+                                             "exec",
+                                             "stream",
+                                             "address",
+                                             "runtime_call",
+                                             "user_data",
+                                             "begin_call",
+                                             "begin_runtime_call",
+                                             "launch_runtime_call"};
 
 Json strip(const Json& value, std::map<std::string, int>& allocations) {
     if (value.is_array()) {
@@ -118,13 +134,18 @@ Json normalise(const std::vector<Json>& events) {
 
 std::optional<Summary> parse_summary(const std::string& line) {
     static const std::regex pattern(
-        R"(keepgraph: (\d+) graphs?, (\d+) replays?; (\d+) inputs? checked(?:, (\d+) ([^;]*))?; (\d+) findings?(?:; (.*))?)");
+        R"(keepgraph: (\d+) graphs?, (\d+) replays?; (\d+) inputs? checked(?:, (\d+) ([^;]*))?; (\d+) findings?(?:, (.*) not shown \(([^)]*)\))?(?:; (.*))?)");
     std::smatch match;
     if (!std::regex_match(line, match, pattern))
         return std::nullopt;
-    return Summary{std::stol(match[1]), std::stol(match[2]),
-                   std::stol(match[3]), match[4].matched ? std::stol(match[4]) : 0,
-                   std::stol(match[6]), match[7]};
+    return Summary{std::stol(match[1]),
+                   std::stol(match[2]),
+                   std::stol(match[3]),
+                   match[4].matched ? std::stol(match[4]) : 0,
+                   std::stol(match[6]),
+                   match[7],
+                   match[8],
+                   match[9]};
 }
 
 std::optional<Summary> summary_of(const Outcome& outcome) {

@@ -44,7 +44,9 @@ struct Summary {
     long inputs = -1;
     long opaque = -1;  // inputs that could not be checked, 0 when the line says nothing of them
     long findings = -1;
-    std::string rest;  // what follows the findings, without "; "
+    std::string not_shown;  // "1 possible", "" when the line says nothing of it
+    std::string shown_by;   // the setting that shows those
+    std::string rest;       // what follows the findings, without "; "
 };
 std::optional<Summary> parse_summary(const std::string& line);
 /// The summary must be the last line of keepgraph; nothing when there is none.

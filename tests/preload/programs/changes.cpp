@@ -6,8 +6,10 @@
 //   destroy_node   the second of its two nodes is taken out of the template, which the exec does not mind
 //   loop N         N times: the node is given a new buffer, which is freed before the launch
 //   alternate N    N times: the node is given one buffer, then another; then one launch
-//   kernels N      the same between a kernel with 8 bytes of parameters and one with 1 KB; memory must stay flat
-//   many N         N execs of one template, alive at once, launched once each
+//   replaced N     N times: the node is given a new buffer, and the one before is freed; then one launch
+//   updates N      N times: the exec takes over a template with one buffer, then one with the other; then one launch
+//   kernels N      as alternate, but between a kernel with 8 bytes of parameters and one with 1 KB; memory must stay
+//   flat many N         N execs of one template, alive at once, launched once each
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -135,6 +137,20 @@ int main(int argc, char** argv) {
         for (long i = 0; i < rounds; ++i) {
             point_at(scene, node, other);
             point_at(scene, node, in);
+        }
+    } else if (is("replaced")) {
+        for (CUdeviceptr before = in, i = 0; i < static_cast<CUdeviceptr>(rounds); ++i) {
+            const CUdeviceptr buffer = scene.buffer(3.0f);
+            point_at(scene, node, buffer);
+            must("cuMemFree", scene.cu.free(before));
+            before = buffer;
+        }
+    } else if (is("updates")) {
+        const CUgraph with_other = graph_of(scene, other, &unused);
+        for (long i = 0; i < rounds; ++i) {
+            CUgraphExecUpdateResultInfo info{};
+            must("cuGraphExecUpdate", update(scene.exec, with_other, &info));
+            must("cuGraphExecUpdate", update(scene.exec, same, &info));
         }
     } else if (is("kernels")) {
         alternate_kernels(scene, node, in, rounds);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `inputs N [again | rounds R]`: one graph of N kernels that read N buffers; all are freed, then two (or R) replays.
-// With `again` the exec is instantiated twice, to show that a finding is made once per (exec, allocation). `inputs 0`
-// reads one buffer and frees nothing.
+// `inputs N [again | rounds R | output | both]`: one graph of N kernels that read N buffers; all are freed, then two
+// (or R) replays. With `again` the exec is instantiated twice, to show that a finding is made once per (exec,
+// allocation). `inputs 0` reads one buffer and frees nothing. `output` frees the output in place of the inputs, `both`
+// frees all.
 #include <cstring>
 #include <vector>
 
@@ -13,6 +14,8 @@ int main(int argc, char** argv) {
     int rounds = argc > 3 && std::strcmp(argv[2], "rounds") == 0 ? std::atoi(argv[3]) : 2;
     Scene scene;
     scene.open();
+    const bool both = argc > 2 && std::strcmp(argv[2], "both") == 0;
+    const bool output = both || (argc > 2 && std::strcmp(argv[2], "output") == 0);
     std::vector<CUdeviceptr> buffers;
     for (int index = 0; index < (number > 0 ? number : 1); ++index)
         buffers.push_back(scene.buffer(1.0f));
@@ -26,7 +29,9 @@ int main(int argc, char** argv) {
     for (int index = 0; index < (again ? 2 : 1); ++index) {
         say("cuGraphInstantiate", scene.cu.instantiate(&execs[index], graph, 0));
     }
-    if (number > 0) {
+    if (output)
+        must("cuMemFree", scene.cu.free(scene.output));
+    if (number > 0 && (both || !output)) {
         for (CUdeviceptr buffer : buffers)
             must("cuMemFree", scene.cu.free(buffer));
     }
@@ -38,6 +43,7 @@ int main(int argc, char** argv) {
             say("cuStreamSynchronize", scene.cu.synchronize(scene.stream));
         }
     }
-    std::printf("output %g\n", static_cast<double>(scene.first(scene.output)));
+    if (!output)
+        std::printf("output %g\n", static_cast<double>(scene.first(scene.output)));
     return 0;
 }

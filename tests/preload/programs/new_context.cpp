@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `new_context reset|destroy`: the context goes with all code in it, the program makes another one and loads other
-// code, and the driver gives a function handle of old out for a kernel with fewer parameters. Whoever still believes in
-// the old layout reads past `kernelParams`, which ends where a page does, and dies.
+// `new_context reset|destroy|unload`: the context goes with all code in it, the program makes another one and loads
+// other code, and the driver gives a function handle of old out for a kernel with fewer parameters. Whoever still
+// believes in the old layout reads past `kernelParams`, which ends where a page does, and dies. `unload`: the context
+// stays, a module goes on another thread, and its unload returns only at the end. Needs libheld_call.so as a preload.
 #include <sys/mman.h>
 
 #include <cstring>
+#include <thread>
 
 #include "scene.h"
 
@@ -17,7 +19,10 @@ const char other_ptx[] =
 }  // namespace
 
 int main(int argc, char** argv) {
-    const bool reset = argc < 2 || std::strcmp(argv[1], "destroy") != 0;
+    const bool unload = argc > 1 && std::strcmp(argv[1], "unload") == 0;
+    const bool reset = argc < 2 || std::strcmp(argv[1], "reset") == 0;
+    if (unload)
+        dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);  // so that a preload finds the driver behind itself
     decltype(&cuGraphCreate) create = nullptr;
     decltype(&cuGraphAddKernelNode_v2) add_kernel = nullptr;
     decltype(&cuGraphExecKernelNodeSetParams_v2) set_kernel = nullptr;
@@ -32,7 +37,7 @@ int main(int argc, char** argv) {
     find_function(context_destroy, "cuCtxDestroy_v2");
     static Scene scene;
     scene.open();
-    if (!reset) {
+    if (!reset && !unload) {
         must("cuCtxCreate", context_create(&scene.context, 0, 0));
         must("cuModuleLoadData", scene.cu.module_load(&scene.module, kg_kernels_ptx));
         must("cuModuleGetFunction", scene.cu.get_function(&scene.scale, scene.module, "kg_scale"));
@@ -43,7 +48,17 @@ int main(int argc, char** argv) {
     scene.exec = scene.graph_of(scene.input, scene.output, scene.stream);
     scene.replay("in the old context");
 
-    if (reset) {
+    std::thread unloading;
+    CUresult unloaded = CUDA_ERROR_UNKNOWN;
+    if (unload) {
+        auto* const unload_by_symbol = preloaded<CUresult(CUmodule)>("cuModuleUnload");
+        preloaded<void()>("held_arm")();
+        unloading = std::thread([&unloaded, unload_by_symbol, context = scene.context, module = scene.module] {
+            must("cuCtxSetCurrent", scene.cu.set_current(context));
+            unloaded = unload_by_symbol(module);
+        });
+        preloaded<void()>("held_await")();
+    } else if (reset) {
         must("cuDevicePrimaryCtxReset", reset_primary(0));
         must("cuDevicePrimaryCtxRetain", scene.cu.retain(&scene.context, 0));
         must("cuCtxSetCurrent", scene.cu.set_current(scene.context));
@@ -81,5 +96,10 @@ int main(int argc, char** argv) {
     must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
     say("cuGraphExecKernelNodeSetParams", set_kernel(scene.exec, node, &params));
     scene.replay("in the new context");
+    if (unload) {
+        preloaded<void()>("held_release")();
+        unloading.join();
+        say("cuModuleUnload", unloaded);
+    }
     return 0;
 }

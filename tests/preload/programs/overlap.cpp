@@ -1,32 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // `overlap instantiate|set`: one thread frees a buffer; while that call is under way, another one instantiates a graph
-// that refers to the buffer, or points a node at it. Then the graph is launched. Needs libheld_free.so as a preload.
+// that refers to the buffer, or points a node at it. Then the graph is launched. Needs libheld_call.so as a preload.
 #include <cstring>
 #include <thread>
 
 #include "scene.h"
 
-namespace {
-
-template <class Function>
-Function* preloaded(const char* name) {
-    auto* const function = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-    if (function == nullptr) {
-        std::printf("no %s\n", name);
-        std::exit(92);
-    }
-    return function;
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
     const bool set = argc > 1 && std::strcmp(argv[1], "set") == 0;
     // Global, so that a preload finds the driver behind itself.
     dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-    auto* const arm = preloaded<void()>("held_free_arm");
-    auto* const await = preloaded<void()>("held_free_await");
-    auto* const release = preloaded<void()>("held_free_release");
+    auto* const arm = preloaded<void()>("held_arm");
+    auto* const await = preloaded<void()>("held_await");
+    auto* const release = preloaded<void()>("held_release");
     auto* const free_by_symbol = preloaded<CUresult(CUdeviceptr)>("cuMemFree_v2");
     decltype(&cuGraphExecKernelNodeSetParams_v2) set_kernel = nullptr;
     find_function(set_kernel, "cuGraphExecKernelNodeSetParams_v2");

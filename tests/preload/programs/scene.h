@@ -32,7 +32,6 @@
     F(exchange_mode, cuThreadExchangeStreamCaptureMode) \
     F(launch_kernel, cuLaunchKernel)                    \
     F(launch_host, cuLaunchHostFunc)                    \
-    F(instantiate, cuGraphInstantiateWithFlags)         \
     F(launch, cuGraphLaunch)                            \
     F(exec_destroy, cuGraphExecDestroy)                 \
     F(graph_destroy, cuGraphDestroy)                    \
@@ -43,6 +42,14 @@ struct Api {
 #define SCENE_MEMBER(member, symbol) decltype(&::symbol) member = nullptr;
     SCENE_FUNCTIONS(SCENE_MEMBER)
 #undef SCENE_MEMBER
+    decltype(&cuGraphInstantiateWithFlags) instantiate_with_flags = nullptr;
+    CUresult (*instantiate_v2)(CUgraphExec*, CUgraph, CUgraphNode*, char*, size_t) = nullptr;
+
+    /// A driver of CUDA 11.0 has the older form alone.
+    CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags) const {
+        return instantiate_with_flags != nullptr ? instantiate_with_flags(exec, graph, flags)
+                                                 : instantiate_v2(exec, graph, nullptr, nullptr, 0);
+    }
 
     bool load() {
         void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -59,6 +66,13 @@ struct Api {
     }
         SCENE_FUNCTIONS(SCENE_LOAD)
 #undef SCENE_LOAD
+        instantiate_with_flags =
+            reinterpret_cast<decltype(instantiate_with_flags)>(dlsym(library, "cuGraphInstantiateWithFlags"));
+        instantiate_v2 = reinterpret_cast<decltype(instantiate_v2)>(dlsym(library, "cuGraphInstantiate_v2"));
+        if (instantiate_with_flags == nullptr && instantiate_v2 == nullptr) {
+            std::printf("driver lacks cuGraphInstantiate\n");
+            complete = false;
+        }
         return complete;
     }
 };
@@ -84,6 +98,17 @@ void find_function(Function& function, const char* name) {
     function = reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), name));
     if (function == nullptr)
         std::exit(91);
+}
+
+/// A function of another preload, or a driver function by symbol so that the call passes those.
+template <class Function>
+Function* preloaded(const char* name) {
+    auto* const function = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+    if (function == nullptr) {
+        std::printf("no %s\n", name);
+        std::exit(92);
+    }
+    return function;
 }
 
 struct Scene {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// pthread_cancel while the victim is inside calls of the driver: `cancel launch` and `cancel synchronize` block in a
-// host node, which the driver runs on a thread of its own or on the victim's; `cancel free` cancels in a loop of
-// allocations. Either way the end must be the bare one: forced unwinding through a frame with noexcept, a catch or a
-// destructor of the shim would abort.
+// pthread_cancel from another thread while the victim is inside calls of the driver: `cancelled_calls launch` blocks in
+// a host node, which the driver runs on a thread of its own or on the victim's, `cancelled_calls free` is in a loop of
+// allocations (tests/programs/cancel is cancelled in a synchronize). Either way the end must be the bare one: forced
+// unwinding through a frame with noexcept, a catch or a destructor of the shim would abort.
 #include <pthread.h>
 #include <semaphore.h>
 #include <time.h>
