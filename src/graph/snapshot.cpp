@@ -11,8 +11,6 @@ namespace {
 
 const Function unknown_function;
 
-constexpr std::size_t read_ahead = 8;  // nodes whose records are asked for before they are needed
-
 // The driver gives the pairs back as SIZE, POINTER; programs write them the other way round. Only the keys count.
 std::span<const std::byte> packed_buffer(void** extra) {
     const std::byte* start = nullptr;
@@ -182,10 +180,6 @@ void read_body(Body& body, CUgraph graph, Functions& functions, Found found) {
     body.kernels.reserve(handles.size());  // what most nodes are
     LastFunction last(functions);
     for (std::uint32_t i = 0; i < handles.size(); ++i) {
-        // A handle is the address of the driver's own record. Instantiation has filled the caches with other things,
-        // and waiting for each record in turn takes longer than all else here. A prefetch of anything is harmless.
-        if (i + read_ahead < handles.size())
-            __builtin_prefetch(handles[i + read_ahead]);
         Node& node = body.nodes[i];
         node.handle = handles[i];
         node.readable = ask(api.cuGraphNodeGetType, node.handle, &node.type) && read_node(body, node, last);

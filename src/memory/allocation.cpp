@@ -54,7 +54,8 @@ Identity identify(std::uintptr_t address, Allocation& out) noexcept {
     if (id == 0)
         return Identity::none;
     out.id = id;
-    if (!find_mapping(address, out.base, out.size)) {
+    out.mapped = find_mapping(address, out.base, out.size);
+    if (!out.mapped) {
         out.base = base;
         out.size = size;
     }

@@ -22,7 +22,8 @@ struct Allocation {
     std::uintptr_t base = 0;
     std::size_t size = 0;  ///< bytes
     Kind kind = Kind::device;
-    int device = 0;  ///< ordinal
+    int device = 0;       ///< ordinal
+    bool mapped = false;  ///< by cuMemMap
 
     bool covers(std::uintptr_t address) const noexcept { return address - base < size; }
     std::uintptr_t end() const noexcept { return base + size; }

@@ -37,9 +37,15 @@ void forget_dead(Session& session, const TrackedPtr& tracked) {
     }
 }
 
+bool is_readable(std::uintptr_t address) noexcept {
+    std::byte byte{};
+    return trace::read_memory(address, &byte, 1) != trace::ReadResult::bad_address;
+}
+
 void die(Session& session, const TrackedPtr& tracked, const Event& death) {
     tracked->dead = true;
     tracked->death = death;
+    tracked->readable_at_death = is_readable(tracked->allocation.base);
     const auto at = session.alive.find(tracked->allocation.base);
     if (at != session.alive.end() && at->second == tracked)
         session.alive.erase(at);
@@ -91,6 +97,7 @@ bool is_gone(Session& session, const memory::Allocation& allocation) {
 bool KnownDead::find(std::uintptr_t address, memory::Allocation& out) const {
     if (dead_addresses.load(std::memory_order_acquire) == 0)
         return false;
+    bool readable_at_death = true;
     {
         const std::unique_ptr<Locked> lock(lock_ == Lock::take ? new Locked(session_) : nullptr);
         auto at = session_.dead.upper_bound(address);
@@ -100,14 +107,15 @@ bool KnownDead::find(std::uintptr_t address, memory::Allocation& out) const {
         if (!at->second->allocation.covers(address))
             return false;
         out = at->second->allocation;
+        readable_at_death = at->second->readable_at_death;
     }
-    // The addresses of managed, mapped and pinned memory go back to the system, which may since have given them to
-    // pageable memory. The driver knows nothing of that and no call told; but that memory can be read, and dead memory
-    // cannot.
-    std::byte byte{};
-    const trace::ReadResult read = trace::read_memory(address, &byte, 1);
-    return read == trace::ReadResult::bad_address ||
-           (read == trace::ReadResult::not_permitted && out.kind == memory::Kind::device);
+    // Addresses of dead memory go back to the system, which may since have given them to pageable memory: the driver
+    // knows nothing of that, and no call told. But that can be read, which dead memory cannot. Where it could from the
+    // start (registered memory, a driver that leaves it mapped) nothing tells the two apart, and a finding has to be
+    // true; addresses of cuMemAlloc are the exception, since they are hardly ever mapped by somebody else.
+    if (readable_at_death)
+        return out.kind == memory::Kind::device && !out.mapped;
+    return !is_readable(address);
 }
 
 void look_again(Session& session) {

@@ -39,7 +39,8 @@ struct Tracked {
     Event birth;
     bool dead = false;
     Event death;
-    bool has_younger = false;  ///< its address was given out again
+    bool readable_at_death = true;  ///< by the CPU, or not known
+    bool has_younger = false;       ///< its address was given out again
     memory::Allocation younger;
     Event younger_birth;
     std::vector<Exec*> execs;  ///< that refer to it

@@ -153,6 +153,40 @@ PROBE("identity.virtual") {
     MUST(CU(cuMemRelease)(handle));
     MUST(CU(cuMemAddressFree)(p, 2 * size));
 }
+// Each mapping has an id of its own, and the range of the whole reservation.
+PROBE("identity.two_mappings") {
+    CUmemAllocationProp prop = {};
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    size_t size = 0;
+    CUdeviceptr p = 0;
+    CUmemGenericAllocationHandle handles[2] = {};
+    MUST(CU(cuMemGetAllocationGranularity)(&size, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    MUST(CU(cuMemAddressReserve)(&p, 2 * size, size_t{0}, CUdeviceptr{0}, 0ull));
+    for (size_t i = 0; i < 2; ++i) {
+        MUST(CU(cuMemCreate)(&handles[i], size, &prop, 0ull));
+        MUST(CU(cuMemMap)(p + i * size, size, size_t{0}, handles[i], 0ull));
+    }
+    const Identity first = identity(p);
+    const Identity second = identity(p + size + 64);
+    out("first", first.code);
+    out("second", second.code);
+    out("other_id", second.id != first.id);
+    CUresult code;
+    for (const size_t at : {size_t{0}, size + 64}) {
+        out("start",
+            static_cast<long long>(attribute<CUdeviceptr>(p + at, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, &code) - p));
+        out("granules",
+            static_cast<long long>(attribute<size_t>(p + at, CU_POINTER_ATTRIBUTE_RANGE_SIZE, &code) / size));
+    }
+    MUST(CU(cuMemUnmap)(p, size));
+    out("first_unmapped", identity(p).code);
+    out("second_stays", identity(p + size).id == second.id);
+    MUST(CU(cuMemUnmap)(p + size, size));
+    for (CUmemGenericAllocationHandle handle : handles)
+        MUST(CU(cuMemRelease)(handle));
+    MUST(CU(cuMemAddressFree)(p, 2 * size));
+}
 PROBE("identity.registered") {
     alignas(4096) static char host[8192];
     const auto p = reinterpret_cast<CUdeviceptr>(host);

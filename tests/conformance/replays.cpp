@@ -114,6 +114,25 @@ PROBE("replay.child_graph") {
     out("run", exec.run());
     out("value", static_cast<long long>(x.first()));
 }
+// A node of the graph inside a child graph node, as cuGraphChildGraphNodeGetGraph gives it.
+PROBE("replay.child_node_set") {
+    Buffer x;
+    Graph inner, outer;
+    inner.fill(x, 12);
+    const CUgraphNode holder = outer.child(inner);
+    const Exec exec(outer);
+    CUgraph found = nullptr;
+    CUgraphNode node = nullptr;
+    size_t count = 1;
+    MUST(CU(cuGraphChildGraphNodeGetGraph)(holder, &found));
+    MUST(CU(cuGraphGetNodes)(found, &node, &count));
+    FillParams fill(x, 9);
+    const auto params = kernel_params(kernel("kg_fill"), fill.pointers);
+    out("set", CU(cuGraphExecKernelNodeSetParams_v2)(static_cast<CUgraphExec>(exec), node, &params));
+    out("run", exec.run());
+    out("value", static_cast<long long>(x.first()));
+    out("enable", CU(cuGraphNodeSetEnabled)(static_cast<CUgraphExec>(exec), node, 0u));
+}
 PROBE("replay.clone") {
     Buffer x;
     Graph graph;

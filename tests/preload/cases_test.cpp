@@ -192,12 +192,12 @@ TEST(CasesReport, InjectedFailuresArePassedOn) {
     EXPECT_FALSE(summary_of(outcome)) << "no graph was made, so there is nothing to sum up: " << outcome.describe();
 }
 
-// How often the program, run so, makes cuPointerGetAttribute called. The last one of `ends` asks whether the input is
+// How often the program, run so, makes cuPointerGetAttribute called. The last one of `exits return` asks whether the input is
 // gone: its launches ask nothing.
 long attribute_calls() {
     TempFolder folder;
     const Outcome outcome =
-        run_on_double({hostile("ends"), "return"}, Conditions{}.with("KEEPGRAPH_SIM_COUNTS", folder / "counts"));
+        run_on_double({victim("exits_driver"), "return"}, Conditions{}.with("KEEPGRAPH_SIM_COUNTS", folder / "counts"));
     for (const std::string& line : split_lines(read_file(folder / "counts")))
         if (line.rfind("cuPointerGetAttribute ", 0) == 0)
             return std::stol(line.substr(line.find(' ')));
@@ -215,7 +215,7 @@ TEST(CasesReport, DriverThatFailsToAnswerMakesNoDeath) {
     for (const Answer& answer :
          {Answer{3, 0}, Answer{4, 0}, Answer{201, 0}, Answer{700, 0}, Answer{999, 0}, Answer{1, 1}}) {
         TempFolder folder;
-        const Outcome outcome = expect_transparent({hostile("ends"), "return"},
+        const Outcome outcome = expect_transparent({victim("exits_driver"), "return"},
                                                    Conditions{}
                                                        .with("KEEPGRAPH_SIM_FAIL", last + std::to_string(answer.code))
                                                        .with("KEEPGRAPH_OUT", folder / "out"));

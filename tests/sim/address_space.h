@@ -24,8 +24,9 @@ struct Block {
     Context* context = nullptr;
     int device = 0;
     MemoryPool* pool = nullptr;
-    size_t range = 0;        // RANGE_SIZE, where it is not the size: a mapping tells its reservation's
-    bool accessible = true;  // a mapping is not until cuMemSetAccess
+    CUdeviceptr range_start = 0;  // RANGE_START_ADDR and RANGE_SIZE, where they are not the block's: those of a
+    size_t range = 0;             // mapping are its reservation's
+    bool accessible = true;       // a mapping is not until cuMemSetAccess
 };
 
 // ---- addresses only: nothing is known about them yet. All of this is called under the lock.

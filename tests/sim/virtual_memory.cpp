@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <tuple>
 
 #include "address_space.h"
 #include "context.h"
@@ -151,7 +152,7 @@ SIM_EXPORT CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemG
     ++physical->second.references;
     mappings()[ptr] = {size, handle};
     Block& block = add_block(ptr, size, Origin::mapped, primary_context(physical->second.device));
-    block.range = std::prev(reservations().upper_bound(ptr))->second;
+    std::tie(block.range_start, block.range) = *std::prev(reservations().upper_bound(ptr));
     block.accessible = false;
     return CUDA_SUCCESS;
 }
