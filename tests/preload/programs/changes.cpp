@@ -8,50 +8,49 @@
 //   alternate N    N times: the node is given one buffer, then another; then one launch
 //   replaced N     N times: the node is given a new buffer, and the one before is freed; then one launch
 //   updates N      N times: the exec takes over a template with one buffer, then one with the other; then one launch
-//   kernels N      as alternate, but between a kernel with 8 bytes of parameters and one with 1 KB; memory must stay
-//   flat many N         N execs of one template, alive at once, launched once each
+//   kernels N      as alternate, but between a kernel with 8 bytes of parameters and one with 1 KB: memory stays flat
+//   many N         N execs of one template, alive at once, launched once each
+//   renew N        N nodes with a buffer each: all buffers are freed, then each node is given a new one; then one
+//   launch
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
-#include "scene.h"
+#include "made_graph.h"
 
 namespace {
 
-decltype(&cuGraphCreate) create = nullptr;
-decltype(&cuGraphAddKernelNode_v2) add_kernel = nullptr;
-decltype(&cuGraphExecKernelNodeSetParams_v2) set_kernel = nullptr;
 decltype(&cuGraphExecUpdate_v2) update = nullptr;
 decltype(&cuGraphDestroyNode) destroy_node = nullptr;
 
-struct Scale {
-    CUdeviceptr in;
-    CUdeviceptr out;
-    float factor = 2.0f;
-    int n = Scene::count;
-    void* values[4] = {&in, &out, &factor, &n};
-    CUDA_KERNEL_NODE_PARAMS node{};
-
-    Scale(const Scene& scene, CUdeviceptr from) : in(from), out(scene.output) {
-        node.func = scene.scale;
-        node.gridDimX = node.gridDimY = node.gridDimZ = 1;
-        node.blockDimX = Scene::count;
-        node.blockDimY = node.blockDimZ = 1;
-        node.kernelParams = values;
-    }
-};
-
 CUgraph graph_of(const Scene& scene, CUdeviceptr in, CUgraphNode* node) {
-    CUgraph graph = nullptr;
-    const Scale scale(scene, in);
-    must("cuGraphCreate", create(&graph, 0));
-    must("cuGraphAddKernelNode", add_kernel(node, graph, nullptr, 0, &scale.node));
+    const CUgraph graph = empty_graph();
+    *node = add_kernel(graph, Scale(scene, in));
     return graph;
 }
 
 void point_at(const Scene& scene, CUgraphNode node, CUdeviceptr in) {
-    const Scale scale(scene, in);
-    must("cuGraphExecKernelNodeSetParams", set_kernel(scene.exec, node, &scale.node));
+    set_kernel(scene.exec, node, Scale(scene, in));
+}
+
+// Every buffer is freed before the first node is given another one.
+void renew_all(Scene& scene, size_t count) {
+    std::vector<CUdeviceptr> buffers(count);
+    std::vector<CUgraphNode> nodes(count);
+    const CUgraph graph = empty_graph();
+    for (size_t i = 0; i < count; ++i) {
+        must("cuMemAlloc", scene.cu.alloc(&buffers[i], Scene::bytes));
+        nodes[i] = add_kernel(graph, Scale(scene, buffers[i]));
+    }
+    scene.exec = exec_of(scene, graph);
+    must("cuGraphLaunch", scene.cu.launch(scene.exec, scene.stream));
+    must("cuStreamSynchronize", scene.cu.synchronize(scene.stream));
+    for (const CUdeviceptr buffer : buffers)
+        must("cuMemFree", scene.cu.free(buffer));
+    for (CUdeviceptr& buffer : buffers)  // too large for the places of those: they stay dead
+        must("cuMemAlloc", scene.cu.alloc(&buffer, 64 * Scene::bytes));
+    for (size_t i = 0; i < count; ++i)
+        point_at(scene, nodes[i], buffers[i]);
 }
 
 long resident_pages() {
@@ -81,8 +80,8 @@ void alternate_kernels(const Scene& scene, CUgraphNode node, CUdeviceptr in, lon
     for (long i = 0; i < rounds; ++i) {
         if (i == rounds / 10)
             before = resident_pages();
-        must("cuGraphExecKernelNodeSetParams", set_kernel(scene.exec, node, &small.node));
-        must("cuGraphExecKernelNodeSetParams", set_kernel(scene.exec, node, &large.node));
+        set_kernel(scene.exec, node, small);
+        set_kernel(scene.exec, node, large);
     }
     std::printf("grew by more than 1 MB: %d\n", (resident_pages() - before) * getpagesize() > 1024 * 1024);
 }
@@ -95,9 +94,6 @@ int main(int argc, char** argv) {
     const auto is = [way](const char* name) { return std::strcmp(way, name) == 0; };
     static Scene scene;
     scene.open();
-    find_function(create, "cuGraphCreate");
-    find_function(add_kernel, "cuGraphAddKernelNode_v2");
-    find_function(set_kernel, "cuGraphExecKernelNodeSetParams_v2");
     find_function(update, "cuGraphExecUpdate_v2");
     find_function(destroy_node, "cuGraphDestroyNode");
     scene.output = scene.buffer(0.0f);
@@ -106,10 +102,8 @@ int main(int argc, char** argv) {
     const CUgraph graph = graph_of(scene, in, &node);
     const CUgraph same = graph_of(scene, in, &unused);
     CUgraphNode second = nullptr;
-    if (is("destroy_node")) {
-        const Scale scale(scene, other);
-        must("cuGraphAddKernelNode", add_kernel(&second, graph, &node, 1, &scale.node));
-    }
+    if (is("destroy_node"))
+        second = add_kernel(graph, Scale(scene, other), node);
     must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
     if (is("destroy_node")) {
         say("cuGraphDestroyNode", destroy_node(second));
@@ -155,6 +149,8 @@ int main(int argc, char** argv) {
     } else if (is("kernels")) {
         alternate_kernels(scene, node, in, rounds);
         point_at(scene, node, in);
+    } else if (is("renew")) {
+        renew_all(scene, static_cast<size_t>(rounds));
     } else if (is("many")) {
         for (long i = 1; i < rounds; ++i) {
             must("cuGraphLaunch", scene.cu.launch(scene.exec, scene.stream));

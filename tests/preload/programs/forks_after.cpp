@@ -4,6 +4,10 @@
 //   forks_after abort     the child aborts
 //   forks_after frees     it frees and destroys what it inherited
 //   forks_after threads   20 of them, while another thread is inside the driver
+//   forks_after _Fork     made past the handlers of pthread_atfork, it exits in order
+//   forks_after clone     the same by the bare system call
+#include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <atomic>
@@ -47,6 +51,11 @@ int main(int argc, char** argv) {
             scene.cu.exec_destroy(scene.exec);
             std::exit(14);
         }
+        wait_for(child);
+    } else if (is("_Fork") || is("clone")) {
+        const pid_t child = is("_Fork") ? _Fork() : static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+        if (child == 0)
+            std::exit(16);
         wait_for(child);
     } else if (is("threads")) {  // some lock of some library is held at the fork
         std::atomic<bool> stop{false};

@@ -6,10 +6,12 @@
 // three rounds in which one graph allocates by a memory node, another one uses that memory, and it is freed by a call,
 // or by a node of a third one; with `early` the user is instantiated before the memory is there for the first time.
 // `nodes memory captured`: the call that frees is captured, and that capture never runs. All of it is right.
+// `nodes memory gone`: it is freed, the graph that uses it is launched, the one that allocates it is destroyed, and the
+// first is launched once more, which is wrong for good.
 #include <cstring>
 #include <vector>
 
-#include "scene.h"
+#include "made_graph.h"
 
 namespace {
 
@@ -82,43 +84,35 @@ void turnover(Scene& scene, size_t gone) {
     say("cuStreamSynchronize", scene.cu.synchronize(scene.stream));
 }
 
-void memory(Scene& scene, const char* way) {
-    decltype(&cuGraphCreate) create = nullptr;
-    decltype(&cuGraphAddMemAllocNode) add_alloc = nullptr;
+void graph_memory(Scene& scene, const char* way) {
     decltype(&cuGraphAddMemFreeNode) add_free = nullptr;
     decltype(&cuMemFreeAsync) free_async = nullptr;
-    find_function(create, "cuGraphCreate");
-    find_function(add_alloc, "cuGraphAddMemAllocNode");
     find_function(add_free, "cuGraphAddMemFreeNode");
     find_function(free_async, "cuMemFreeAsync");
-    CUmemAccessDesc access{};
-    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    CUDA_MEM_ALLOC_NODE_PARAMS wanted{};
-    wanted.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    wanted.poolProps.location = access.location;
-    wanted.accessDescs = &access;
-    wanted.accessDescCount = 1;
-    wanted.bytesize = Scene::bytes;
-    CUgraph allocating = nullptr, freeing = nullptr;
+    const CUgraph allocating = empty_graph(), freeing = empty_graph();
+    const CUdeviceptr memory = add_allocation(allocating);
+    const CUgraphExec allocates = exec_of(scene, allocating);
     CUgraphNode node = nullptr;
-    CUgraphExec allocates = nullptr, frees = nullptr;
-    must("cuGraphCreate", create(&allocating, 0));
-    must("cuGraphAddMemAllocNode", add_alloc(&node, allocating, nullptr, 0, &wanted));
-    must("cuGraphInstantiate", scene.cu.instantiate(&allocates, allocating, 0));
-    must("cuGraphCreate", create(&freeing, 0));
-    must("cuGraphAddMemFreeNode", add_free(&node, freeing, nullptr, 0, wanted.dptr));
-    must("cuGraphInstantiate", scene.cu.instantiate(&frees, freeing, 0));
+    must("cuGraphAddMemFreeNode", add_free(&node, freeing, nullptr, 0, memory));
+    const CUgraphExec frees = exec_of(scene, freeing);
     const bool early = std::strcmp(way, "early") == 0, captured = std::strcmp(way, "captured") == 0;
     if (!early)
         say("allocating graph", scene.cu.launch(allocates, scene.stream));
-    const CUgraph uses = graph_of(scene, wanted.dptr, 0);
+    const CUgraph uses = graph_of(scene, memory, 0);
     must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, uses, 0));
+    if (std::strcmp(way, "gone") == 0) {
+        say("cuMemFreeAsync", free_async(memory, scene.stream));
+        scene.replay("using graph");
+        say("cuGraphExecDestroy", scene.cu.exec_destroy(allocates));
+        say("cuGraphDestroy", scene.cu.graph_destroy(allocating));
+        scene.replay("using graph");
+        return;
+    }
     if (captured) {
         scene.replay("using graph");
         CUgraph never_run = nullptr;
         must("cuStreamBeginCapture", scene.cu.begin(scene.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-        say("captured cuMemFreeAsync", free_async(wanted.dptr, scene.stream));
+        say("captured cuMemFreeAsync", free_async(memory, scene.stream));
         must("cuStreamEndCapture", scene.cu.end(scene.stream, &never_run));
         scene.replay("using graph");
         return;
@@ -130,7 +124,7 @@ void memory(Scene& scene, const char* way) {
         if (std::strcmp(way, "node") == 0)
             say("freeing graph", scene.cu.launch(frees, scene.stream));
         else
-            say("cuMemFreeAsync", free_async(wanted.dptr, scene.stream));
+            say("cuMemFreeAsync", free_async(memory, scene.stream));
         say("cuStreamSynchronize", scene.cu.synchronize(scene.stream));
     }
 }
@@ -146,7 +140,7 @@ int main(int argc, char** argv) {
     else if (argc > 2 && std::strcmp(argv[1], "turnover") == 0)
         turnover(scene, std::strtoul(argv[2], nullptr, 10));
     else if (argc > 2 && std::strcmp(argv[1], "memory") == 0)
-        memory(scene, argv[2]);
+        graph_memory(scene, argv[2]);
     else
         disabled(scene);
     return 0;

@@ -100,6 +100,14 @@ void find_function(Function& function, const char* name) {
         std::exit(91);
 }
 
+/// The same where it is used, for a constant of its own.
+template <class Function>
+Function* driver_function(const char* name) {
+    Function* function = nullptr;
+    find_function(function, name);
+    return function;
+}
+
 /// A function of another preload, or a driver function by symbol so that the call passes those.
 template <class Function>
 Function* preloaded(const char* name) {
