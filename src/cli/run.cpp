@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include "cli/commands.h"
 #include "cli/events.h"
@@ -19,6 +20,8 @@ namespace {
 
 constexpr const char* usage = "usage: keepgraph run [options] -- PROGRAM [ARGUMENTS...]";
 
+const std::string needs_recording = "--error-exitcode needs a recording: ";
+
 struct RunOptions {
     SettingFlags settings;
     int error_exitcode = 0;
@@ -30,11 +33,28 @@ int refuse(int code, const std::string& reason) {
 }
 
 void set_environment(const RunOptions& options, const Launch& launch) {
+    std::optional<std::string> out;
     for (const auto& [name, value] : options.settings.given()) {
-        set_variable(name, name == "KEEPGRAPH_OUT" ? absolute_out(value) : value);
+        if (name == "KEEPGRAPH_OUT") {
+            out = value;
+        } else {
+            set_variable(name, value);
+        }
     }
-    if (std::getenv("KEEPGRAPH_OUT") == nullptr) {
-        set_variable("KEEPGRAPH_OUT", absolute_out(default_out));
+    if (!out && std::getenv("KEEPGRAPH_OUT") == nullptr) {
+        out = default_out;
+    }
+    if (out) {
+        try {
+            set_variable("KEEPGRAPH_OUT", absolute_out(*out));
+        } catch (const std::runtime_error& error) {
+            if (options.error_exitcode != 0) {
+                throw;
+            }
+            // The program runs where it is, so it has to run here: only the recording has no place.
+            std::fprintf(stderr, "keepgraph: no recording: %s. Findings are on stderr only\n", error.what());
+            set_variable("KEEPGRAPH_OUT", "");
+        }
     }
     set_variable("LD_PRELOAD", launch.preload);
 }
@@ -60,8 +80,8 @@ int run_counting_findings(const RunOptions& options, const Launch& launch) {
         } else {
             folder = make_fresh_folder(pattern);
         }
-    } catch (const std::filesystem::filesystem_error& error) {
-        return refuse(exit_refused, std::string("--error-exitcode needs a recording: ") + error.what());
+    } catch (const std::runtime_error& error) {
+        return refuse(exit_refused, needs_recording + error.what());
     }
     set_variable("KEEPGRAPH_OUT", literal_out(folder.native()) + "/%t-%h-%p");
     const Ended ended = run_and_wait([&] { become(launch); });
@@ -88,7 +108,11 @@ int run(const RunOptions& options) {
     if (launch.refusal) {
         return refuse(launch.refusal->code, launch.refusal->reason);
     }
-    set_environment(options, launch);
+    try {
+        set_environment(options, launch);
+    } catch (const std::runtime_error& error) {
+        return refuse(exit_refused, options.error_exitcode != 0 ? needs_recording + error.what() : error.what());
+    }
     if (options.error_exitcode != 0) {
         return run_counting_findings(options, launch);
     }

@@ -297,6 +297,35 @@ TEST(Run, FollowsScripts) {
     EXPECT_TRUE(circle.ended_with(126)) << circle.describe();
 }
 
+TEST(Run, WorkingDirectoryThatIsGoneCostsTheRecordingOnly) {
+    const auto from_a_removed_folder = [](const std::string& options) {
+        TempFolder folder;
+        preload_tests::Command command;
+        command.args = {"/bin/sh", "-c",
+                        "mkdir gone && cd gone && rmdir ../gone && exec " + command_path() + " run " + options +
+                            " -- " + preload_tests::victim("freed_input_driver")};
+        command.directory = folder.path();
+        command.env = {{"PATH", "/usr/bin:/bin"}, {"LD_LIBRARY_PATH", preload_tests::double_folder()}};
+        return preload_tests::run(command);
+    };
+    const std::string reason = "the working directory cannot be named (No such file or directory)";
+    for (const char* options : {"", "--out mine"}) {
+        const Outcome outcome = from_a_removed_folder(options);
+        EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+        EXPECT_EQ(preload_tests::count_lines_with(split_lines(outcome.err), reason), 1u) << outcome.describe();
+        EXPECT_TRUE(contains(outcome.err, "Findings are on stderr only")) << outcome.describe();
+        EXPECT_TRUE(contains(outcome.err, "keepgraph: finding 1: graph 1")) << outcome.describe();
+        const Outcome counted = from_a_removed_folder(std::string(options) + " --error-exitcode 9");
+        EXPECT_TRUE(counted.ended_with(125)) << counted.describe();
+        EXPECT_TRUE(contains(counted.err, "--error-exitcode needs a recording: ")) << counted.describe();
+        EXPECT_TRUE(contains(counted.err, reason)) << counted.describe();
+        EXPECT_EQ(counted.out, "");
+    }
+    TempFolder elsewhere;
+    EXPECT_TRUE(from_a_removed_folder("--error-exitcode 9 --out " + elsewhere / "rec").ended_with(9));
+    EXPECT_EQ(from_a_removed_folder("--out ''").err.find(reason), std::string::npos);
+}
+
 TEST(Run, SanitizerRuntimeComesFirst) {
     for (const char* name : {"asan", "tsan"}) {
         const std::string app = program(std::string("sanitized_") + name);
