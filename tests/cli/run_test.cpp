@@ -297,6 +297,35 @@ TEST(Run, FollowsScripts) {
     EXPECT_TRUE(circle.ended_with(126)) << circle.describe();
 }
 
+TEST(Run, TakesALoaderAndLooksAtWhatItRuns) {
+    TempFolder folder;
+    const std::string loader = cli::ElfFile::open(fake_app())->interpreter;
+    const Outcome outcome = keepgraph({"run", "--", loader, "--argv0", "x", fake_app(), "env", "exit", "3"});
+    EXPECT_TRUE(outcome.ended_with(3)) << outcome.describe();
+    EXPECT_EQ(variable(outcome, "LD_PRELOAD"), shim());
+    EXPECT_EQ(outcome.err, "");
+    // A program that is loaded is not executed: its setuid bit means nothing.
+    const std::string suid = copy_to(folder, fake_app(), "suid", 04755);
+    EXPECT_TRUE(keepgraph({"run", "--", loader, suid, "exit", "4"}).ended_with(4));
+    const Outcome is_static = keepgraph({"run", "--", loader, "--inhibit-cache", program("static_app")});
+    EXPECT_TRUE(is_static.ended_with(125)) << is_static.describe();
+    EXPECT_TRUE(contains(is_static.err, program("static_app") + ": it is linked statically")) << is_static.describe();
+    // Its libraries are those that this loader finds with these options.
+    std::filesystem::copy_file(program("libold_libc.so"), folder / "libc.so.6");
+    const Outcome old = keepgraph({"run", "--", loader, "--library-path", folder.path(), fake_app()});
+    EXPECT_TRUE(old.ended_with(125)) << old.describe();
+    EXPECT_TRUE(contains(old.err, fake_app() + ": the shim needs GLIBC_2.")) << old.describe();
+    // A sanitizer's runtime goes first there too.
+    EXPECT_TRUE(keepgraph({"run", "--", loader, program("sanitized_asan")}).ended_with(7));
+    // What runs no program is passed on, and so is what the loader itself has to complain of.
+    EXPECT_TRUE(contains(keepgraph({"run", "--", loader, "--list", fake_app()}).out, "libc.so.6 => "));
+    EXPECT_TRUE(keepgraph({"run", "--", loader, "--verify", fake_app()}).ended_with(0));
+    EXPECT_TRUE(contains(keepgraph({"run", "--", loader, "--version"}).out, "ld.so"));
+    EXPECT_TRUE(contains(keepgraph({"run", "--", loader}).err, "missing program name"));
+    EXPECT_TRUE(keepgraph({"run", "--", loader, "/no/such/program"}).ended_with(127));
+    EXPECT_TRUE(contains(keepgraph({"doctor", loader}).out, "can be run"));
+}
+
 TEST(Run, WorkingDirectoryThatIsGoneCostsTheRecordingOnly) {
     const auto from_a_removed_folder = [](const std::string& options) {
         TempFolder folder;
