@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/cudart_link.h"
@@ -20,7 +21,7 @@ namespace keepgraph::cli {
 namespace {
 
 struct DoctorOptions {
-    std::string program;
+    std::optional<std::string> program;  ///< "" is one that is not there: `doctor "$APP"` without the variable
     bool coverage = false;
 };
 
@@ -150,13 +151,13 @@ bool say_program(const std::vector<std::string>& words, const Shim& shim) {
 
 int doctor(const DoctorOptions& options) {
     std::vector<std::string> words = program_line();
-    if (!options.program.empty()) {
+    if (options.program) {
         if (!words.empty()) {
             std::fprintf(stderr, "keepgraph: two programs are given: %s, and %s behind --\n%s\n",
-                         options.program.c_str(), words[0].c_str(), usage);
+                         options.program->c_str(), words[0].c_str(), usage);
             return exit_usage;
         }
-        words = {options.program};
+        words = {*options.program};
     }
     if (options.coverage) {
         if (words.empty()) {

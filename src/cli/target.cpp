@@ -160,7 +160,8 @@ Target inspect(const std::vector<std::string>& words, const std::string& shim_pa
     if (found.error != 0) {
         const bool missing = found.error == ENOENT || found.error == ENOTDIR;
         refuse(missing ? exit_not_found : exit_not_executable,
-               program + ": " + (missing ? "not found" : std::strerror(found.error)));
+               (program.empty() ? "an empty name" : program) + ": " +
+                   (missing ? "not found" : std::strerror(found.error)));
         return target;
     }
     const auto look_at = [&](const Executable& executable, const std::string& problem) {
