@@ -416,6 +416,26 @@ TEST(Run, HelpHasNoLeftoversOfTheParser) {
     EXPECT_TRUE(contains(keepgraph({"env", "--help"}).out, "  --format FORMAT\n"));
 }
 
+TEST(Run, WhatStandsInPlaceOfTheCommandIsNamed) {
+    for (const std::vector<std::string>& words :
+         std::vector<std::vector<std::string>>{{"--bogus"}, {"-x"}, {"--", "run"}}) {
+        const Outcome outcome = keepgraph(words);
+        EXPECT_TRUE(outcome.ended_with(2)) << outcome.describe();
+        EXPECT_TRUE(contains(outcome.err, "keepgraph: " + words[0] + " is no command; allowed are run, "))
+            << outcome.describe();
+    }
+}
+
+TEST(Run, OutputThatIsLostIsNoSuccess) {
+    for (const char* words : {"env", "env --table", "doctor", "--help", "--version"}) {
+        preload_tests::Command command;
+        command.args = {"/bin/sh", "-c", "exec " + command_path() + " " + words + " >/dev/full"};
+        const Outcome outcome = preload_tests::run(command);
+        EXPECT_TRUE(outcome.ended_with(1)) << words << outcome.describe();
+        EXPECT_TRUE(contains(outcome.err, "keepgraph: standard output: ")) << outcome.describe();
+    }
+}
+
 TEST(Run, VersionAndHelpOfTheCommand) {
     EXPECT_TRUE(std::regex_match(keepgraph({"--version"}).out, std::regex("keepgraph [0-9]+\\.[0-9]+\\.[0-9]+\n")));
     const Outcome help = keepgraph({"--help"});
