@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 
 #include "cli/folder_watch.h"
 #include "cli/out_folder.h"
@@ -78,7 +79,13 @@ int run_counting_findings(const Launch& launch, int code) {
     }
     const std::string out = literal_out(folder.native()) + "/%t-%h-%p";
     set_variable("KEEPGRAPH_OUT", out);
-    const Ended ended = run_and_wait([&] { become(launch); });
+    Ended ended;
+    try {
+        ended = run_and_wait([&] { become(launch); });
+    } catch (const std::system_error& error) {
+        remove_unused(folder);
+        return refuse(exit_refused, error.what());
+    }
     // Whoever reads stderr may be gone, and a limit of file sizes is the command's too: the exit code counts.
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);

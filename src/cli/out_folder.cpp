@@ -48,7 +48,7 @@ fs::path make_fresh_folder(const std::string& pattern) {
 }
 
 TemporaryFolder::TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "keepgraph-XXXXXX").native();
+    std::string name = (fs::absolute(fs::temp_directory_path()) / "keepgraph-XXXXXX").native();
     if (mkdtemp(name.data()) == nullptr) {
         throw fs::filesystem_error("cannot make the folder", name, std::error_code(errno, std::generic_category()));
     }

@@ -21,7 +21,7 @@ std::string literal_out(const std::string& path);
 /// that is taken is that of the shim (report/own_folder.h). Throws std::runtime_error, as filesystem_error is one.
 std::filesystem::path make_fresh_folder(const std::string& pattern);
 
-/// A folder in TMPDIR, removed with all it holds at the end of its owner.
+/// A folder in TMPDIR, with an absolute path, removed with all it holds at the end of its owner.
 class TemporaryFolder {
   public:
     TemporaryFolder();
