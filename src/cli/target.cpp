@@ -91,7 +91,7 @@ std::string rights_problem(const std::string& path) {
 }
 
 std::string preload_problem(const Executable& program, const std::string& shim_path, const ElfFile* shim) {
-    if (const std::string other = other_machine(program.elf, shim); !other.empty()) {
+    if (std::string other = other_machine(program.elf, shim); !other.empty()) {
         return other;
     }
     if (program.elf.interpreter.empty()) {
