@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/cudart_link.h"
@@ -20,7 +21,7 @@ namespace keepgraph::cli {
 namespace {
 
 struct DoctorOptions {
-    std::string program;
+    std::optional<std::string> program;  ///< "" is one that is not there: `doctor "$APP"` without the variable
     bool coverage = false;
 };
 
@@ -116,9 +117,9 @@ void say_environment() {
     tell("NV_SANITIZER_INJECTION_PORT_BASE", "compute-sanitizer is about to take the process");
 }
 
-bool say_program(const std::string& name, const Shim& shim) {
+bool say_program(const std::vector<std::string>& words, const Shim& shim) {
     const auto shim_elf = shim.path.empty() ? std::nullopt : ElfFile::open(shim.path);
-    const Target target = inspect(name, shim.path, shim_elf ? &*shim_elf : nullptr);
+    const Target target = inspect(words, shim.path, shim_elf ? &*shim_elf : nullptr);
     say("program", target.path);
     for (const std::string& script : target.scripts) {
         say("script", script + (target.shell_script && script == target.path ? " (no #! line: /bin/sh)" : ""));
@@ -144,19 +145,19 @@ bool say_program(const std::string& name, const Shim& shim) {
         say("sanitizer", fmt::format("{}", fmt::join(runtimes, ", ")) + ": `keepgraph run` puts it before the shim");
     }
     say("verdict",
-        target.refusal ? "cannot be run: " + target.refusal->reason : "can be run: keepgraph run -- " + name);
+        target.refusal ? "cannot be run: " + target.refusal->reason : "can be run: keepgraph run -- " + words[0]);
     return !target.refusal;
 }
 
 int doctor(const DoctorOptions& options) {
     std::vector<std::string> words = program_line();
-    if (!options.program.empty()) {
+    if (options.program) {
         if (!words.empty()) {
             std::fprintf(stderr, "keepgraph: two programs are given: %s, and %s behind --\n%s\n",
-                         options.program.c_str(), words[0].c_str(), usage);
+                         options.program->c_str(), words[0].c_str(), usage);
             return exit_usage;
         }
-        words = {options.program};
+        words = {*options.program};
     }
     if (options.coverage) {
         if (words.empty()) {
@@ -165,7 +166,6 @@ int doctor(const DoctorOptions& options) {
         }
         return report_coverage(words);
     }
-    const std::string program = words.empty() ? "" : words[0];
     say("keepgraph", KEEPGRAPH_VERSION);
     const Shim shim = find_shim();
     const Check loads = shim_loads(shim);
@@ -174,7 +174,7 @@ int doctor(const DoctorOptions& options) {
     say("CUPTI", cupti_here().text);
     say_environment();
     // No driver is no reason: a program may bring its own, or run on another machine.
-    return (program.empty() || say_program(program, shim)) && loads.good ? 0 : 1;
+    return (words.empty() || say_program(words, shim)) && loads.good ? 0 : 1;
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace keepgraph::cli {
 Launch prepare(const std::vector<std::string>& words) {
     const Shim shim = find_shim();
     const std::optional<ElfFile> shim_elf = shim.path.empty() ? std::nullopt : ElfFile::open(shim.path);
-    Launch launch{words, inspect(words.at(0), shim.path, shim_elf ? &*shim_elf : nullptr), {}, {}};
+    Launch launch{words, inspect(words, shim.path, shim_elf ? &*shim_elf : nullptr), {}, {}};
     if (launch.target.refusal) {
         launch.refusal = Refusal{launch.target.refusal->code, "cannot run " + launch.target.refusal->reason};
     } else if (!shim_elf) {

@@ -39,11 +39,14 @@ std::string Listing::path_of(std::string_view name) const {
     return {};
 }
 
-Listing list_libraries(const std::string& interpreter, const std::string& file) {
+Listing list_libraries(const std::string& interpreter, const std::string& file,
+                       const std::vector<std::string>& options) {
     // A name without a slash would be looked for in the library folders.
     const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
-    const Captured listed = capture({interpreter, "--list", path},
-                                    environment_without({"LD_PRELOAD", "LD_AUDIT", "LD_DEBUG", "LD_VERBOSE"}));
+    std::vector<std::string> words{interpreter};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--list", path});
+    const Captured listed = capture(words, environment_without({"LD_PRELOAD", "LD_AUDIT", "LD_DEBUG", "LD_VERBOSE"}));
     Listing listing;
     std::string_view rest = listed.out;
     while (!rest.empty()) {

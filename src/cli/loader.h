@@ -24,6 +24,8 @@ struct Listing {
 /// `INTERPRETER --list FILE`, as ldd does for files that it may not execute. Not LD_TRACE_LOADED_OBJECTS=1 FILE: a
 /// loader that does not know the variable would run the program. Preloads and audit modules are left out.
 /// Empty when the loader cannot be run or does not know --list.
-Listing list_libraries(const std::string& interpreter, const std::string& file);
+/// `options` are the loader's own, such as --library-path.
+Listing list_libraries(const std::string& interpreter, const std::string& file,
+                       const std::vector<std::string>& options = {});
 
 }  // namespace keepgraph::cli

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string_view>
 
@@ -18,7 +20,7 @@ std::string usage_error(const CLI::App& app, const std::vector<std::string>& wor
     if (words.empty())
         return "no command is given; one of " + commands + " is needed";
     const CLI::App* const chosen = app.get_subcommands().empty() ? nullptr : app.get_subcommands().front();
-    if (chosen == nullptr && words[0][0] != '-')
+    if (chosen == nullptr)
         return words[0] + " is no command; allowed are " + commands;
     const std::vector<std::string> left = app.remaining(true);
     if (chosen != nullptr && !left.empty()) {
@@ -68,13 +70,22 @@ int main_of(int argc, char** argv) {
     return exit_code;
 }
 
+/// Of whoever reads the output: a full disk must not leave half a table and success.
+int written(int exit_code) {
+    errno = 0;
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
+        return exit_code;
+    std::fprintf(stderr, "keepgraph: standard output: %s\n", errno != 0 ? std::strerror(errno) : "write error");
+    return exit_code != 0 ? exit_code : 1;
+}
+
 }  // namespace
 
 }  // namespace keepgraph::cli
 
 int main(int argc, char** argv) {
     try {
-        return keepgraph::cli::main_of(argc, argv);
+        return keepgraph::cli::written(keepgraph::cli::main_of(argc, argv));
     } catch (const std::exception& error) {
         std::fprintf(stderr, "keepgraph: %s\n", error.what());
         return keepgraph::cli::exit_refused;

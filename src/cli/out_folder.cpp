@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <stdexcept>
 #include <system_error>
 
 #include "config/out_pattern.h"
@@ -27,11 +28,17 @@ std::string absolute_out(const std::string& pattern) {
     if (pattern.empty() || pattern.front() == '/') {
         return pattern;
     }
-    return literal_out(fs::current_path().native()) + "/" + pattern;
+    std::error_code error;
+    const fs::path here = fs::current_path(error);
+    if (error) {
+        throw std::runtime_error("OUT=" + pattern + " is relative, and the working directory cannot be named (" +
+                                 error.message() + "); --out with an absolute path needs none");
+    }
+    return literal_out(here.native()) + "/" + pattern;
 }
 
 fs::path make_fresh_folder(const std::string& pattern) {
-    const fs::path name = fs::absolute(config::expand_out(pattern, config::out_context()));
+    const fs::path name = config::expand_out(absolute_out(pattern), config::out_context());
     report::OwnFolder folder;
     std::string failed;
     if (const int error = folder.make(name.native(), failed); error != 0) {
@@ -41,7 +48,7 @@ fs::path make_fresh_folder(const std::string& pattern) {
 }
 
 TemporaryFolder::TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "keepgraph-XXXXXX").native();
+    std::string name = (fs::absolute(fs::temp_directory_path()) / "keepgraph-XXXXXX").native();
     if (mkdtemp(name.data()) == nullptr) {
         throw fs::filesystem_error("cannot make the folder", name, std::error_code(errno, std::generic_category()));
     }

@@ -4,15 +4,14 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include "cli/commands.h"
-#include "cli/events.h"
+#include "cli/error_exitcode.h"
 #include "cli/help.h"
 #include "cli/launch.h"
 #include "cli/out_folder.h"
 #include "cli/setting_flags.h"
-#include "cli/subprocess.h"
-#include "config/out_pattern.h"
 
 namespace keepgraph::cli {
 namespace {
@@ -30,54 +29,30 @@ int refuse(int code, const std::string& reason) {
 }
 
 void set_environment(const RunOptions& options, const Launch& launch) {
+    std::optional<std::string> out;
     for (const auto& [name, value] : options.settings.given()) {
-        set_variable(name, name == "KEEPGRAPH_OUT" ? absolute_out(value) : value);
+        if (name == "KEEPGRAPH_OUT") {
+            out = value;
+        } else {
+            set_variable(name, value);
+        }
     }
-    if (std::getenv("KEEPGRAPH_OUT") == nullptr) {
-        set_variable("KEEPGRAPH_OUT", absolute_out(default_out));
+    if (!out && std::getenv("KEEPGRAPH_OUT") == nullptr) {
+        out = default_out;
+    }
+    if (out) {
+        try {
+            set_variable("KEEPGRAPH_OUT", absolute_out(*out));
+        } catch (const std::runtime_error& error) {
+            if (options.error_exitcode != 0) {
+                throw;
+            }
+            // The program runs where it is, so it has to run here: only the recording has no place.
+            std::fprintf(stderr, "keepgraph: no recording: %s. Findings are on stderr only\n", error.what());
+            set_variable("KEEPGRAPH_OUT", "");
+        }
     }
     set_variable("LD_PRELOAD", launch.preload);
-}
-
-// Which findings are of this run? OUT gets a folder that this run alone has: OUT is expanded once, for the command,
-// the folder is made here and now, and each process of the run has its recording in it. Then every recording below it
-// counts, however many processes there were, and nothing else does. Comparing what lies below OUT before and after
-// would count the findings of another run that writes to the same place meanwhile, which on a build server is the
-// rule; process ids cannot tell either, since the command never learns those of its grandchildren. A process that is
-// still running when the program ends is not waited for: what it has found until then counts.
-int run_counting_findings(const RunOptions& options, const Launch& launch) {
-    const std::string pattern = std::getenv("KEEPGRAPH_OUT");
-    if (!config::valid_out(pattern)) {
-        return refuse(exit_usage,
-                      "KEEPGRAPH_OUT=" + pattern + " is not allowed, and --error-exitcode reads from there");
-    }
-    // OUT is switched off: the recordings are made all the same, and do not stay.
-    std::optional<TemporaryFolder> temporary;
-    std::filesystem::path folder;
-    try {
-        if (pattern.empty()) {
-            folder = temporary.emplace().path();
-        } else {
-            folder = make_fresh_folder(pattern);
-        }
-    } catch (const std::filesystem::filesystem_error& error) {
-        return refuse(exit_refused, std::string("--error-exitcode needs a recording: ") + error.what());
-    }
-    set_variable("KEEPGRAPH_OUT", literal_out(folder.native()) + "/%t-%h-%p");
-    const Ended ended = run_and_wait([&] { become(launch); });
-
-    std::size_t findings = 0;
-    for_each_event(folder, "finding", [&](const nlohmann::json&) { ++findings; });
-    std::error_code ignored;
-    std::filesystem::remove(folder, ignored);  // when it is empty: no process had a graph
-    const std::string where = temporary ? "" : " in " + folder.native();
-    temporary.reset();  // end_like() does not return, and a signal runs no destructor
-    if (findings > 0) {
-        std::fprintf(stderr, "keepgraph: %zu finding%s%s: exit code %d\n", findings, findings == 1 ? "" : "s",
-                     where.c_str(), options.error_exitcode);
-        return options.error_exitcode;
-    }
-    end_like(ended);
 }
 
 int run(const RunOptions& options) {
@@ -88,9 +63,15 @@ int run(const RunOptions& options) {
     if (launch.refusal) {
         return refuse(launch.refusal->code, launch.refusal->reason);
     }
-    set_environment(options, launch);
+    try {
+        set_environment(options, launch);
+    } catch (const std::runtime_error& error) {
+        return refuse(
+            exit_refused,
+            std::string(options.error_exitcode != 0 ? "--error-exitcode needs a recording: " : "") + error.what());
+    }
     if (options.error_exitcode != 0) {
-        return run_counting_findings(options, launch);
+        return run_counting_findings(launch, options.error_exitcode);
     }
     become(launch);
 }
@@ -106,7 +87,9 @@ void add_run(CLI::App& app, int& exit_code) {
         ->add_option(
             "--error-exitcode", options->error_exitcode,
             "End with N (1 to 255) when the recordings of the run hold a finding, else as the program ended. Waits for "
-            "the program and passes signals on. OUT then names one folder for the whole run, with a recording "
+            "the program and passes signals on. 125 in place of 0 when findings may be missing, with the reason: a "
+            "recording could not be made or read, or has no summary (events were lost, or its process ended by a "
+            "signal or _exit). OUT then names one folder for the whole run, with a recording "
             "for each process in it. Default: off, the program takes the place of this command.")
         ->type_name("N")
         ->check(CLI::Range(1, 255).description(""));
@@ -119,7 +102,9 @@ void add_run(CLI::App& app, int& exit_code) {
         " unless --out or KEEPGRAPH_OUT say otherwise. Other variables that are set stay in force; a flag goes before "
         "its variable.\n"
         "Exit codes: the program's own; 2 wrong usage; 125 the program cannot run under the shim (setuid, file "
-        "capabilities, static, another architecture, a glibc that is too old), or there is no shim; 126 not "
+        "capabilities, static, another architecture, a glibc that is too old), there is no shim, or --error-exitcode "
+        "has no "
+        "recording to rely on; 126 not "
         "executable; 127 not found.\n"
         "KEEPGRAPH_LIB names the shim, or its folder, when it is neither in this build nor in this installation.");
     command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -34,6 +35,13 @@ struct Options {
     bool full = false;
     bool force = false;
 };
+
+std::optional<std::uint64_t> graph_number(const std::string& text) {
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc() && stop == end && number > 0 ? std::optional(number) : std::nullopt;
+}
 
 /// Ends the command with this exit code.
 struct Refusal {
@@ -207,11 +215,20 @@ void add_show(CLI::App& app, int& exit_code) {
                      "A recording, or a folder with recordings up to four levels down: of several, their list is shown")
         ->required()
         ->type_name("");
+    // As a text: what CLI11 makes of "-1" for a number is 18446744073709551615.
     CLI::Option* graph =
-        show->add_option("--graph", options->graph,
-                         "Show one graph, by its number. Its file must be there: without WRITE=graphs only graphs with "
-                         "a finding have one.")
-            ->type_name("N");
+        show->add_option_function<std::string>(
+                "--graph", [options](const std::string& text) { options->graph = graph_number(text); },
+                "Show one graph, by its number. Its file must be there: without WRITE=graphs only graphs with "
+                "a finding have one.")
+            ->type_name("N")
+            ->check(
+                [](const std::string& text) {
+                    return graph_number(text) ? std::string()
+                                              : (text.empty() ? "an empty value" : text) +
+                                                    " is not allowed: use a graph's number, 1 or more";
+                },
+                "");
     show->add_option("--dot", options->dot,
                      "Write the graph that --graph names, for graphviz; - is the standard output")
         ->needs(graph)

@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
 
 namespace keepgraph::cli {
 namespace {
@@ -157,8 +158,10 @@ Ended run_and_wait(const std::function<void()>& become) {
         _exit(127);
     }
     if (child < 0) {
+        const int error = errno;
+        sigaction(SIGCHLD, &inherited, nullptr);
         sigprocmask(SIG_SETMASK, &before, nullptr);
-        return {};
+        throw std::system_error(error, std::generic_category(), "cannot start the program");
     }
     while (true) {
         siginfo_t info{};

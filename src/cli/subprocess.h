@@ -7,7 +7,7 @@
 
 namespace keepgraph::cli {
 
-/// How a process ended: exactly one of the two is >= 0, neither when it could not be started.
+/// How a process ended: exactly one of the two is >= 0, neither when that is not known.
 struct Ended {
     int code = -1;
     int signal = -1;
@@ -25,7 +25,7 @@ Captured capture(const std::vector<std::string>& args, const std::vector<std::st
 std::vector<std::string> environment_without(const std::vector<std::string>& names);
 
 /// Forks, calls `become` in the child (it must not return), passes signals on to the child and waits for it.
-/// While the child is stopped this process is, too.
+/// Throws std::system_error when there can be no child. While the child is stopped this process is, too.
 /// The child starts with the signal mask and dispositions that this process was started with.
 Ended run_and_wait(const std::function<void()>& become);
 

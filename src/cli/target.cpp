@@ -12,6 +12,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "cli/loader_line.h"
 #include "cli/script_line.h"
 
 namespace keepgraph::cli {
@@ -68,24 +69,50 @@ std::string glibc_problem(const Executable& program, const std::string& shim_pat
     return missing_version.empty() ? "" : "the shim needs " + missing_version + ", which is not in " + missing_in;
 }
 
-std::string refusal_reason(const Executable& program, const std::string& shim_path, const ElfFile* shim) {
+std::string other_machine(const ElfFile& elf, const ElfFile* shim) {
+    return shim != nullptr && (elf.elf_class != shim->elf_class || elf.machine != shim->machine ||
+                               elf.byte_order != shim->byte_order)
+               ? "it is for " + machine_text(elf) + ", the shim for " + machine_text(*shim)
+               : "";
+}
+
+/// Of a file that is executed; what a loader is told to load has no such rights.
+std::string rights_problem(const std::string& path) {
     struct stat info {};
-    if (stat(program.path.c_str(), &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) != 0) {
+    if (stat(path.c_str(), &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) != 0) {
         // Also where it would change nobody's rights: the same command would work for one user and not for another.
         return std::string((info.st_mode & S_ISUID) != 0 ? "it is setuid" : "it is setgid") +
                ": the loader ignores LD_PRELOAD there";
     }
-    if (getxattr(program.path.c_str(), "security.capability", nullptr, 0) > 0) {
+    if (getxattr(path.c_str(), "security.capability", nullptr, 0) > 0) {
         return "it has file capabilities: the loader ignores LD_PRELOAD there";
     }
-    if (shim != nullptr && (program.elf.elf_class != shim->elf_class || program.elf.machine != shim->machine ||
-                            program.elf.byte_order != shim->byte_order)) {
-        return "it is for " + machine_text(program.elf) + ", the shim for " + machine_text(*shim);
+    return "";
+}
+
+std::string preload_problem(const Executable& program, const std::string& shim_path, const ElfFile* shim) {
+    if (std::string other = other_machine(program.elf, shim); !other.empty()) {
+        return other;
     }
     if (program.elf.interpreter.empty()) {
         return "it is linked statically: no loader runs there, so nothing can be preloaded";
     }
     return shim != nullptr ? glibc_problem(program, shim_path, *shim) : "";
+}
+
+/// Nothing when the words tell of no program, or of one that the loader will complain of itself.
+std::optional<Executable> behind_loader(const std::string& loader, const std::vector<std::string>& words) {
+    const LoaderLine line = parse_loader_line(words);
+    std::optional<ElfFile> elf = line.program.empty() ? std::nullopt : ElfFile::open(line.program);
+    if (!elf) {
+        return std::nullopt;
+    }
+    Executable program{line.program, std::move(*elf), {}};
+    if (!program.elf.interpreter.empty()) {
+        program.elf.interpreter = loader;
+        program.libraries = list_libraries(loader, line.program, line.search);
+    }
+    return program;
 }
 
 }  // namespace
@@ -118,8 +145,9 @@ Found find_program(const std::string& program) {
     }
 }
 
-Target inspect(const std::string& program, const std::string& shim_path, const ElfFile* shim) {
+Target inspect(const std::vector<std::string>& words, const std::string& shim_path, const ElfFile* shim) {
     Target target;
+    const std::string& program = words.at(0);
     const auto refuse = [&](int code, const std::string& reason) {
         if (!target.refusal) {
             target.refusal = Refusal{code, reason};
@@ -132,23 +160,38 @@ Target inspect(const std::string& program, const std::string& shim_path, const E
     if (found.error != 0) {
         const bool missing = found.error == ENOENT || found.error == ENOTDIR;
         refuse(missing ? exit_not_found : exit_not_executable,
-               program + ": " + (missing ? "not found" : std::strerror(found.error)));
+               (program.empty() ? "an empty name" : program) + ": " +
+                   (missing ? "not found" : std::strerror(found.error)));
         return target;
     }
+    const auto look_at = [&](const Executable& executable, const std::string& problem) {
+        const std::string reason = problem.empty() ? preload_problem(executable, shim_path, shim) : problem;
+        if (!reason.empty()) {
+            refuse(exit_refused, executable.path + ": " + reason);
+        }
+    };
     ahead.push_back(found.path);
     while (!ahead.empty()) {
         const std::string path = ahead.front();
         ahead.erase(ahead.begin());
         if (std::optional<ElfFile> elf = ElfFile::open(path)) {
             Executable executable{path, std::move(*elf), {}};
+            const std::string rights = rights_problem(path);
+            if (path == found.path && is_loader(executable.elf)) {
+                const std::string reason = rights.empty() ? other_machine(executable.elf, shim) : rights;
+                if (!reason.empty()) {
+                    refuse(exit_refused, path + ": " + reason);
+                } else if (std::optional<Executable> behind = behind_loader(path, words)) {
+                    look_at(*behind, "");
+                    target.executables.push_back(std::move(*behind));
+                }
+                continue;
+            }
             const bool runs_here = shim == nullptr || executable.elf.machine == shim->machine;
             if (!executable.elf.interpreter.empty() && runs_here) {
                 executable.libraries = list_libraries(executable.elf.interpreter, path);
             }
-            const std::string reason = refusal_reason(executable, shim_path, shim);
-            if (!reason.empty()) {
-                refuse(exit_refused, path + ": " + reason);
-            }
+            look_at(executable, rights);
             target.executables.push_back(std::move(executable));
             continue;
         }

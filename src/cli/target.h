@@ -36,9 +36,10 @@ struct Target {
     std::optional<Refusal> refusal;  ///< the first one met; the rest is filled as far as it goes
 };
 
+/// `words` are the program and its arguments, which matter for a loader alone: what it is to run is looked at as well.
 /// `shim` is null when there is none to compare with. Runs the loaders of the programs found (loader.h), never a
 /// program.
-Target inspect(const std::string& program, const std::string& shim_path, const ElfFile* shim);
+Target inspect(const std::vector<std::string>& words, const std::string& shim_path, const ElfFile* shim);
 
 /// As execvp looks: PATH for a name without a slash; a file that may not be executed is passed over, but remembered.
 struct Found {

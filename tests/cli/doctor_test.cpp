@@ -153,5 +153,16 @@ TEST(Doctor, CoverageOfAProgramThatDoesNotTell) {
     EXPECT_TRUE(keepgraph({"doctor", "--coverage", "--", "/no/such"}).ended_with(127));
 }
 
+TEST(Doctor, AnEmptyNameIsAProgramThatIsNotThere) {
+    // As from `keepgraph doctor "$APP"` with a variable that is not set.
+    for (const std::vector<std::string>& words :
+         std::vector<std::vector<std::string>>{{"doctor", ""}, {"doctor", "--", ""}}) {
+        const Outcome outcome = keepgraph(words);
+        EXPECT_TRUE(outcome.ended_with(1)) << outcome.describe();
+        EXPECT_TRUE(contains(outcome.out, "cannot be run: an empty name: not found")) << outcome.describe();
+    }
+    EXPECT_TRUE(keepgraph({"doctor", "--coverage", ""}).ended_with(127));
+}
+
 }  // namespace
 }  // namespace keepgraph::cli_tests

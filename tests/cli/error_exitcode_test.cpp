@@ -90,6 +90,27 @@ TEST(ErrorExitcode, WorksWithOutSwitchedOff) {
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
+TEST(ErrorExitcode, TemporaryFolderIsMeantWhereTheCommandWasTyped) {
+    TempFolder folder;
+    const Outcome outcome =
+        keepgraph({"run", "--error-exitcode", "99", "--out", "", "--", fake_app(), "chdir", "/dev", "finding"},
+                  {{"TMPDIR", "."}}, folder.path());
+    EXPECT_TRUE(outcome.ended_with(99)) << outcome.describe();
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(ErrorExitcode, ProgramThatCannotBeStartedIsSaid) {
+    TempFolder folder;
+    const Environment no_fork{{"LD_PRELOAD", program("libfake_fork.so")}};
+    const Outcome outcome = keepgraph({"run", "--error-exitcode", "99", "--", fake_app()}, no_fork, folder.path());
+    EXPECT_TRUE(outcome.ended_with(125)) << outcome.describe();
+    EXPECT_TRUE(contains(outcome.err, "keepgraph: cannot start the program: Resource temporarily unavailable"))
+        << outcome.describe();
+    EXPECT_TRUE(std::filesystem::is_empty(folder / "keepgraph-out"));
+    const Outcome coverage = keepgraph({"doctor", "--coverage", fake_app()}, no_fork);
+    EXPECT_TRUE(coverage.ended_with(125)) << coverage.describe();
+}
+
 TEST(ErrorExitcode, ShowFindsTheRecordingsOfTheRun) {
     TempFolder folder;
     const Environment on_double{{"LD_LIBRARY_PATH", preload_tests::double_folder()}};

@@ -297,6 +297,64 @@ TEST(Run, FollowsScripts) {
     EXPECT_TRUE(circle.ended_with(126)) << circle.describe();
 }
 
+TEST(Run, TakesALoaderAndLooksAtWhatItRuns) {
+    TempFolder folder;
+    const std::string loader = cli::ElfFile::open(fake_app())->interpreter;
+    const Outcome outcome = keepgraph({"run", "--", loader, "--argv0", "x", fake_app(), "env", "exit", "3"});
+    EXPECT_TRUE(outcome.ended_with(3)) << outcome.describe();
+    EXPECT_EQ(variable(outcome, "LD_PRELOAD"), shim());
+    EXPECT_EQ(outcome.err, "");
+    // A program that is loaded is not executed: its setuid bit means nothing.
+    const std::string suid = copy_to(folder, fake_app(), "suid", 04755);
+    EXPECT_TRUE(keepgraph({"run", "--", loader, suid, "exit", "4"}).ended_with(4));
+    const Outcome is_static = keepgraph({"run", "--", loader, "--inhibit-cache", program("static_app")});
+    EXPECT_TRUE(is_static.ended_with(125)) << is_static.describe();
+    EXPECT_TRUE(contains(is_static.err, program("static_app") + ": it is linked statically")) << is_static.describe();
+    // Its libraries are those that this loader finds with these options.
+    std::filesystem::copy_file(program("libold_libc.so"), folder / "libc.so.6");
+    const Outcome old = keepgraph({"run", "--", loader, "--library-path", folder.path(), fake_app()});
+    EXPECT_TRUE(old.ended_with(125)) << old.describe();
+    EXPECT_TRUE(contains(old.err, fake_app() + ": the shim needs GLIBC_2.")) << old.describe();
+    // A sanitizer's runtime goes first there too.
+    EXPECT_TRUE(keepgraph({"run", "--", loader, program("sanitized_asan")}).ended_with(7));
+    // What runs no program is passed on, and so is what the loader itself has to complain of.
+    EXPECT_TRUE(contains(keepgraph({"run", "--", loader, "--list", fake_app()}).out, "libc.so.6 => "));
+    EXPECT_TRUE(keepgraph({"run", "--", loader, "--verify", fake_app()}).ended_with(0));
+    EXPECT_TRUE(contains(keepgraph({"run", "--", loader, "--version"}).out, "ld.so"));
+    EXPECT_TRUE(contains(keepgraph({"run", "--", loader}).err, "missing program name"));
+    EXPECT_TRUE(keepgraph({"run", "--", loader, "/no/such/program"}).ended_with(127));
+    EXPECT_TRUE(contains(keepgraph({"doctor", loader}).out, "can be run"));
+}
+
+TEST(Run, WorkingDirectoryThatIsGoneCostsTheRecordingOnly) {
+    const auto from_a_removed_folder = [](const std::string& options) {
+        TempFolder folder;
+        preload_tests::Command command;
+        command.args = {"/bin/sh", "-c",
+                        "mkdir gone && cd gone && rmdir ../gone && exec " + command_path() + " run " + options +
+                            " -- " + preload_tests::victim("freed_input_driver")};
+        command.directory = folder.path();
+        command.env = {{"PATH", "/usr/bin:/bin"}, {"LD_LIBRARY_PATH", preload_tests::double_folder()}};
+        return preload_tests::run(command);
+    };
+    const std::string reason = "the working directory cannot be named (No such file or directory)";
+    for (const char* options : {"", "--out mine"}) {
+        const Outcome outcome = from_a_removed_folder(options);
+        EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+        EXPECT_EQ(preload_tests::count_lines_with(split_lines(outcome.err), reason), 1u) << outcome.describe();
+        EXPECT_TRUE(contains(outcome.err, "Findings are on stderr only")) << outcome.describe();
+        EXPECT_TRUE(contains(outcome.err, "keepgraph: finding 1: graph 1")) << outcome.describe();
+        const Outcome counted = from_a_removed_folder(std::string(options) + " --error-exitcode 9");
+        EXPECT_TRUE(counted.ended_with(125)) << counted.describe();
+        EXPECT_TRUE(contains(counted.err, "--error-exitcode needs a recording: ")) << counted.describe();
+        EXPECT_TRUE(contains(counted.err, reason)) << counted.describe();
+        EXPECT_EQ(counted.out, "");
+    }
+    TempFolder elsewhere;
+    EXPECT_TRUE(from_a_removed_folder("--error-exitcode 9 --out " + elsewhere / "rec").ended_with(9));
+    EXPECT_EQ(from_a_removed_folder("--out ''").err.find(reason), std::string::npos);
+}
+
 TEST(Run, SanitizerRuntimeComesFirst) {
     for (const char* name : {"asan", "tsan"}) {
         const std::string app = program(std::string("sanitized_") + name);
@@ -356,6 +414,26 @@ TEST(Run, HelpHasNoLeftoversOfTheParser) {
     }
     EXPECT_TRUE(contains(keepgraph({"show", "--help"}).out, "  --dot FILE\n"));
     EXPECT_TRUE(contains(keepgraph({"env", "--help"}).out, "  --format FORMAT\n"));
+}
+
+TEST(Run, WhatStandsInPlaceOfTheCommandIsNamed) {
+    for (const std::vector<std::string>& words :
+         std::vector<std::vector<std::string>>{{"--bogus"}, {"-x"}, {"--", "run"}}) {
+        const Outcome outcome = keepgraph(words);
+        EXPECT_TRUE(outcome.ended_with(2)) << outcome.describe();
+        EXPECT_TRUE(contains(outcome.err, "keepgraph: " + words[0] + " is no command; allowed are run, "))
+            << outcome.describe();
+    }
+}
+
+TEST(Run, OutputThatIsLostIsNoSuccess) {
+    for (const char* words : {"env", "env --table", "doctor", "--help", "--version"}) {
+        preload_tests::Command command;
+        command.args = {"/bin/sh", "-c", "exec " + command_path() + " " + words + " >/dev/full"};
+        const Outcome outcome = preload_tests::run(command);
+        EXPECT_TRUE(outcome.ended_with(1)) << words << outcome.describe();
+        EXPECT_TRUE(contains(outcome.err, "keepgraph: standard output: ")) << outcome.describe();
+    }
 }
 
 TEST(Run, VersionAndHelpOfTheCommand) {

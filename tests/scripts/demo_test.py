@@ -20,8 +20,10 @@ DEMO = (SOURCE / "tests/programs/demo.cpp").read_text().splitlines()
 def frames_below(lines, title):
     """The stack below the one line that begins with `title`: the rest of the title, and its frames."""
     (start,) = [i for i, line in enumerate(lines) if line.startswith(title)]
+    # With a long thread id the title goes on in the next line.
+    goes_on = start + 2 < len(lines) and not lines[start + 1].startswith("#") and lines[start + 2].startswith("#0 ")
     frames = []
-    for line in lines[start + 1:]:
+    for line in lines[start + (2 if goes_on else 1):]:
         if not line.startswith("#"):
             break
         frames.append(line)

@@ -24,9 +24,10 @@ struct Block {
     Context* context = nullptr;
     int device = 0;
     MemoryPool* pool = nullptr;
-    CUdeviceptr range_start = 0;  // RANGE_START_ADDR and RANGE_SIZE, where they are not the block's: those of a
-    size_t range = 0;             // mapping are its reservation's
-    bool accessible = true;       // a mapping is not until cuMemSetAccess
+    // RANGE_START_ADDR and RANGE_SIZE where they are not the block's: those of a mapping are its reservation's.
+    CUdeviceptr range_start = 0;
+    size_t range = 0;
+    bool accessible = true;  // a mapping is not until cuMemSetAccess
 };
 
 // ---- addresses only: nothing is known about them yet. All of this is called under the lock.

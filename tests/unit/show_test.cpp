@@ -227,6 +227,18 @@ TEST_F(ShowTest, GraphThatIsNotRecorded) {
     EXPECT_HOLDS(show({folder_, "--graph", "9"}).err, "recorded: 1, 4-6, 8.");
 }
 
+TEST_F(ShowTest, WhatIsNoGraphsNumberIsWrongUsage) {
+    for (const char* text : {"-1", "0", "99999999999999999999", "1x", "+1", "0x1", "1.0", " 1", ""}) {
+        const Outcome outcome = show({folder_, "--graph", text});
+        EXPECT_TRUE(outcome.ended_with(2)) << text << ": " << outcome.describe();
+        EXPECT_HOLDS(outcome.err, std::string("--graph: ") + (*text != '\0' ? text : "an empty value") +
+                                      " is not allowed: use a graph's number, 1 or more");
+        EXPECT_EQ(outcome.out, "");
+    }
+    EXPECT_HOLDS(show({folder_, "--graph=-1"}).err, "--graph: -1 is not allowed");
+    EXPECT_HOLDS(show({folder_, "--graph", "18446744073709551615"}).err, "there is no graph 18446744073709551615;");
+}
+
 TEST_F(ShowTest, GraphThatOutMaxKeptOutIsSaidSo) {
     replace_in(folder_ + "/manifest.json", "findings,graphs", "findings");
     const std::string kept_out = "graph-1.json is left out, and so is every later graph file that does not fit";

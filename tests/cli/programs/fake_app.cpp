@@ -19,14 +19,10 @@ namespace {
 
 volatile sig_atomic_t last_signal = 0;
 
-// A recording as src/report/README.md has it, in the folder that OUT names.
-void record(const std::string& events) {
+std::string folder_of_out() {
     const char* pattern = std::getenv("KEEPGRAPH_OUT");
-    if (pattern == nullptr || *pattern == '\0') {
-        return;
-    }
     std::string folder;
-    for (const char* c = pattern; *c != '\0'; ++c) {
+    for (const char* c = pattern != nullptr ? pattern : ""; *c != '\0'; ++c) {
         if (*c != '%') {
             folder += *c;
             continue;
@@ -34,9 +30,22 @@ void record(const std::string& events) {
         ++c;
         folder += *c == 'p' ? std::to_string(getpid()) : *c == '%' ? "%" : std::string(1, *c);
     }
+    return folder;
+}
+
+// A recording as src/report/README.md has it, in the folder that OUT names.
+void record(const std::string& events) {
+    const std::string folder = folder_of_out();
+    if (folder.empty()) {
+        return;
+    }
     std::filesystem::create_directories(folder);
     std::ofstream(folder + "/manifest.json") << R"({"schema": 1, "pid": )" << getpid() << "}\n";
     std::ofstream(folder + "/events.jsonl", std::ios::app) << events;
+}
+
+std::string summary(int findings) {
+    return R"({"type": "summary", "t": 0.2, "thread": 1, "graphs": 1, "findings": )" + std::to_string(findings) + "}\n";
 }
 
 std::string finding(int number) {
@@ -79,10 +88,51 @@ int main(int argc, char** argv) {
             record(finding(1) + finding(2));
         } else if (word == "no-finding") {
             record(R"({"type": "notice", "t": 0.1, "thread": 1, "text": "\"type\": \"finding\""})"
-                   "\n");
+                   "\n" +
+                   summary(0));
         } else if (word == "torn-finding") {
             const std::string line = finding(1);
-            record(line.substr(0, line.size() - 1));
+            record(line.substr(0, line.size() / 2));
+        } else if (word == "lost-finding") {
+            record(summary(1));
+        } else if (word == "no-summary") {
+            record(R"({"type": "instantiate", "t": 0.1, "thread": 1, "graph": 1})"
+                   "\n");
+        } else if (word == "damaged") {
+            record("{\"type\": \"fin\n" + summary(0));
+        } else if (word == "not-made") {
+            // As a writer that cannot write its files: the folder is there for a moment.
+            const std::string folder = folder_of_out();
+            std::filesystem::create_directories(folder);
+            std::filesystem::remove(folder);
+        } else if (word == "remove-recording") {
+            std::filesystem::remove_all(folder_of_out());
+        } else if (word == "remove-run") {
+            std::filesystem::remove_all(std::filesystem::path(folder_of_out()).parent_path());
+        } else if (word == "unreadable") {
+            record("");
+            std::filesystem::remove(folder_of_out() + "/events.jsonl");
+            std::filesystem::create_directory(folder_of_out() + "/events.jsonl");
+        } else if (word == "newer") {
+            record(summary(0));
+            std::ofstream(folder_of_out() + "/manifest.json") << R"({"schema": 99})";
+        } else if (word == "leave-running") {
+            // A process that has made its recording and goes on when this one ends.
+            int said[2];
+            if (pipe(said) != 0) {
+                return 90;
+            }
+            if (fork() == 0) {
+                record(R"({"type": "instantiate", "t": 0.1, "thread": 1, "graph": 1})"
+                       "\n");
+                (void)!write(said[1], "x", 1);
+                close(1);
+                close(2);
+                sleep(5);
+                _exit(0);
+            }
+            char answer = 0;
+            (void)!read(said[0], &answer, 1);
         } else if (word == "coverage") {
             record(R"({"type": "coverage", "t": 0.1, "thread": 1, "wrapped": ["cuMemFree_v2", "cuGraphLaunch"],)"
                    R"( "unwrapped": ["cuInit"]})"
