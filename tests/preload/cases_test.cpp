@@ -30,7 +30,7 @@ TEST_P(Cases, HaveTheirFindings) {
     std::vector<std::string> args;
     for (std::string word; stream >> word;)
         args.push_back(word);
-    args[0] = victim(args[0]);
+    args[0] = file_exists(hostile(args[0])) ? hostile(args[0]) : victim(args[0]);
     Outcome outcome = expect_transparent(args, Conditions{}.with("KEEPGRAPH_ON_FINDING", GetParam().on_finding));
     EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
     auto summary = summary_of(outcome);
@@ -67,6 +67,12 @@ const Case cases[] = {
     {"integer_arg alone", "warn", 1, nullptr},
     {"end_pointer", "warn", 0, nullptr, "1 possible"},
     {"end_pointer", "warn:possible", 1, "possible"},
+    // Doubt of an argument is about plain numbers, not about memory that is gone or not there yet.
+    {"doubt nothing", "warn", 1, "parameter 0 +0"},
+    {"doubt died", "warn", 1, "graph 2 is about to use"},
+    {"doubt early", "warn", 1, "graph 3 is about to use"},
+    {"doubt number", "warn", 0, nullptr, "1 possible"},
+    {"doubt number", "warn:possible", 1, "parameter 0 +0"},
     {"launch_forms", "warn", 6, "kernel kg_copy_struct"},
     {"many_graphs", "warn", 1, nullptr},
     {"many_graphs inputs", "warn", 8, "and 3 more"},
@@ -192,8 +198,8 @@ TEST(CasesReport, InjectedFailuresArePassedOn) {
     EXPECT_FALSE(summary_of(outcome)) << "no graph was made, so there is nothing to sum up: " << outcome.describe();
 }
 
-// How often the program, run so, makes cuPointerGetAttribute called. The last one of `exits return` asks whether the input is
-// gone: its launches ask nothing.
+// How often the program, run so, makes cuPointerGetAttribute called. The last one of `exits return` asks whether the
+// input is gone: its launches ask nothing.
 long attribute_calls() {
     TempFolder folder;
     const Outcome outcome =

@@ -62,6 +62,16 @@ TEST_P(ChangesOfGraphMemory, AreNoFindings) {
 INSTANTIATE_TEST_SUITE_P(All, ChangesOfGraphMemory, testing::Values("call", "node", "early", "captured"),
                          [](const auto& info) { return std::string(info.param); });
 
+TEST(ChangesOfGraphMemoryThatIsGone, AreFoundAlthoughAnEarlierLaunchWasSilent) {
+    TempFolder folder;
+    const Outcome outcome = expect_transparent({hostile("nodes"), "memory", "gone"}, recorded(folder));
+    EXPECT_EQ(summary_or_fail(outcome).findings, 1) << outcome.describe();
+    const std::vector<Json> findings = Recording::only_one_in(folder.path()).findings();
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].at("replay"), 2) << "while the graph that allocates lived, it could bring the memory back";
+    EXPECT_EQ(findings[0].at("death").at("call"), "cuMemFreeAsync");
+}
+
 TEST(ChangesOfTemplates, CapturedFreeIsNoDeath) {
     TempFolder folder;
     const Outcome outcome = expect_transparent({hostile("nodes"), "memory", "captured"}, recorded(folder));

@@ -89,7 +89,7 @@ TEST_P(CountedChanges, GrowWithTheirNumberOnly) {
     EXPECT_LT(more - none, 5 * (some - none)) << none << ", " << some << ", " << more;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CountedChanges, testing::Values("alternate", "replaced", "updates"),
+INSTANTIATE_TEST_SUITE_P(All, CountedChanges, testing::Values("alternate", "renew", "replaced", "updates"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
