@@ -113,15 +113,31 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(Habits, HostileProgram,
                          testing::Values(Expected{"signals", 1, 1}, Expected{"state", 1, 1},
-                                         Expected{"small_stack", 1, 1}, Expected{"nested 100 64", 1, 1},
-                                         Expected{"own_malloc", 1, 1}, Expected{"moves nothing", 1, 1},
-                                         Expected{"moves chdir", 1, 1}, Expected{"moves seccomp", 1, 1},
-                                         Expected{"moves rlimit", 1, 1}, Expected{"moves setuid", 1, 1},
-                                         Expected{"cancel_shared", 1, 1}, Expected{"cancel_driver", 1, 1},
-                                         Expected{"cancelled_calls launch", 0, 1},
+                                         Expected{"small_stack", 1, 1}, Expected{"own_malloc", 1, 1},
+                                         Expected{"moves nothing", 1, 1}, Expected{"moves chdir", 1, 1},
+                                         Expected{"moves seccomp", 1, 1}, Expected{"moves rlimit", 1, 1},
+                                         Expected{"moves setuid", 1, 1}, Expected{"cancel_shared", 1, 1},
+                                         Expected{"cancel_driver", 1, 1}, Expected{"cancelled_calls launch", 0, 1},
                                          Expected{"cancelled_calls free", 0, 1}, Expected{"many_threads first", 0, 1},
                                          Expected{"many_threads launch", 0, 1}, Expected{"many_threads free", 1, 1}),
                          [](const auto& info) { return test_name(info.param.command); });
+
+TEST(Hostile, NestedGraphsNeedNoMoreStackThanTheProgramHas) {
+    // Without driver-dot, which lets the driver itself recurse.
+    for (const char* write : {"none", "findings,graphs"}) {
+        TempFolder folder;
+        const Outcome outcome =
+            expect_transparent({hostile("nested"), "100", "64"}, everything_on(folder).with("KEEPGRAPH_WRITE", write));
+        EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+        EXPECT_EQ(findings_in(outcome), 1u) << outcome.describe();
+        const std::vector<Json> findings = Recording::only_one_in(folder.path()).findings();
+        ASSERT_EQ(findings.size(), 1u);
+        std::string path = "child#0";
+        for (int level = 1; level < 100; ++level)
+            path += "/child#0";
+        EXPECT_EQ(findings[0].at("references").at(0).at("path"), path);
+    }
+}
 
 TEST(Hostile, EveryLaunchOf64ThreadsIsCounted) {
     Outcome outcome = run_on_double({hostile("many_threads"), "launch"});

@@ -29,7 +29,7 @@ TEST(Large, FindingHasItsFirstReferencesAndTheGraphsFileHasAll) {
 
     const Recording recording = Recording::only_one_in(folder.path());
     ASSERT_EQ(recording.findings().size(), 1u);
-    const Json& finding = recording.findings()[0];
+    const Json finding = recording.findings()[0];
     EXPECT_EQ(finding.at("references").size(), recorded_references);
     EXPECT_EQ(finding.at("references_left_out"), nodes - recorded_references);
 

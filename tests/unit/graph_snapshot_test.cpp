@@ -264,6 +264,38 @@ TEST_F(GraphSnapshot, ChildGraphsAreBodiesWithAPath) {
         EXPECT_EQ(bodies[body].sets.at(0).dst, 0x3000u);
 }
 
+TEST_F(GraphSnapshot, DeepNestingIsReadDownwardsFirst) {
+    // Each level holds an empty node, the next level and a leaf.
+    constexpr std::uint32_t depth = 2000;
+    FakeGraph leaf;
+    leaf.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = 0x3000;
+    std::vector<FakeGraph> levels(depth);
+    FakeGraph* around = &graph;
+    for (FakeGraph& level : levels) {
+        around->add(CU_GRAPH_NODE_TYPE_EMPTY);
+        around->add_child(level);
+        around->add_child(leaf);
+        around = &level;
+    }
+    const Snapshot snapshot = read();
+    const auto& bodies = snapshot.bodies();
+    ASSERT_EQ(bodies.size(), 1u + depth + depth);
+    std::string path;
+    for (std::uint32_t level = 1; level <= depth; ++level) {
+        EXPECT_EQ(bodies[level].parent, level - 1);
+        EXPECT_EQ(bodies[level].node, 1u);
+        path += level == 1 ? "child#1" : "/child#1";
+        // The leaf of the innermost level follows it, then that of the level around, up to the graph's own.
+        const Body& its_leaf = bodies[depth + level];
+        EXPECT_EQ(its_leaf.parent, depth - level);
+        EXPECT_EQ(its_leaf.node, 2u);
+        EXPECT_EQ(its_leaf.sets.at(0).dst, 0x3000u);
+    }
+    EXPECT_EQ(snapshot.path(depth), path);
+    EXPECT_EQ(snapshot.path(depth + 1), path.substr(0, path.size() - std::string("/child#1").size()) + "/child#2");
+    EXPECT_EQ(snapshot.path(2 * depth), "child#2");
+}
+
 TEST_F(GraphSnapshot, EdgesAreReadWhenAskedForAndSorted) {
     FakeNode& first = graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
     FakeNode& second = graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
