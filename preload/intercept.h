@@ -75,9 +75,9 @@ CUresult capture_end(const char* name, Real real, CUstream stream, CUgraph* grap
 
 template <class Real>
 CUresult stream_destroy(const char*, Real real, CUstream stream) {
+    void* const leaving = session::stream_destroying(stream);
     const CUresult result = real(stream);
-    if (result == CUDA_SUCCESS)
-        session::stream_destroyed(stream);
+    session::stream_destroyed(leaving, result == CUDA_SUCCESS);
     return result;
 }
 

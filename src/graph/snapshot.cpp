@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <utility>
 
 #include "driver/api.h"
 
@@ -164,6 +166,11 @@ bool read_node(Body& body, Node& node, LastFunction& functions) {
     }
 }
 
+bool same_types(const Body& a, const Body& b) {
+    return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
+                      [](const Node& x, const Node& y) { return x.type == y.type; });
+}
+
 // Calls `found(node, graph)` for each child graph.
 template <class Found>
 void read_body(Body& body, CUgraph graph, Functions& functions, Found found) {
@@ -292,32 +299,40 @@ void Snapshot::read_edges(CUgraph graph) {
     }
 }
 
-std::vector<bool> Snapshot::bodies_below(std::uint32_t node) const {
+std::vector<bool> Snapshot::bodies_below(const Place& place) const {
     std::vector<bool> below(bodies_.size(), false);
     for (std::size_t i = 1; i < bodies_.size(); ++i)
-        below[i] = below[bodies_[i].parent] || (bodies_[i].parent == 0 && bodies_[i].node == node);
+        below[i] = below[bodies_[i].parent] || Place{bodies_[i].parent, bodies_[i].node} == place;
     return below;
 }
 
-bool Snapshot::find(CUgraphNode handle, std::uint32_t& index) {
-    const auto& nodes = bodies_[0].nodes;
-    if (by_handle_.empty())
-        for (std::uint32_t i = 0; i < nodes.size(); ++i)
-            by_handle_.emplace(nodes[i].handle, i);
-    const auto at = by_handle_.find(handle);
-    if (at == by_handle_.end())
-        return false;
-    index = at->second;
+void Snapshot::add_to(Index& index, std::uint32_t body) {
+    const auto& nodes = bodies_[body].nodes;
+    for (std::uint32_t i = 0; i < nodes.size(); ++i)
+        index.emplace(nodes[i].handle, Place{body, i});
+}
+
+bool Snapshot::find(CUgraphNode handle, Place& place) {
+    if (of_root_.empty())
+        add_to(of_root_, 0);
+    auto found = of_root_.find(handle);
+    if (found == of_root_.end()) {
+        if (of_children_.empty())
+            for (std::uint32_t body = 1; body < bodies_.size(); ++body)
+                add_to(of_children_, body);
+        found = of_children_.find(handle);
+        if (found == of_children_.end())
+            return false;
+    }
+    place = found->second;
     return true;
 }
 
 bool Snapshot::take_shape(const Snapshot& first) {
-    const auto same_types = [](const Body& a, const Body& b) {
-        return a.parent == b.parent && a.node == b.node &&
-               std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
-                          [](const Node& x, const Node& y) { return x.type == y.type; });
+    const auto same_shape = [](const Body& a, const Body& b) {
+        return a.parent == b.parent && a.node == b.node && same_types(a, b);
     };
-    if (!std::equal(bodies_.begin(), bodies_.end(), first.bodies_.begin(), first.bodies_.end(), same_types))
+    if (!std::equal(bodies_.begin(), bodies_.end(), first.bodies_.begin(), first.bodies_.end(), same_shape))
         return false;
     for (std::size_t i = 0; i < bodies_.size(); ++i) {
         bodies_[i].edges = first.bodies_[i].edges;
@@ -327,68 +342,86 @@ bool Snapshot::take_shape(const Snapshot& first) {
             bodies_[i].nodes[node].enabled = first.bodies_[i].nodes[node].enabled;
         }
     }
-    by_handle_.clear();
+    of_root_.clear();
+    of_children_.clear();
     return true;
 }
 
-bool Snapshot::set_kernel(std::uint32_t index, const CUDA_KERNEL_NODE_PARAMS& params, Functions& functions) {
-    Body& body = bodies_[0];
-    Node& node = body.nodes[index];
+bool Snapshot::set_kernel(const Place& place, const CUDA_KERNEL_NODE_PARAMS& params, Functions& functions) {
+    Body& body = bodies_[place.body];
+    Node& node = at(place);
     if (node.type != CU_GRAPH_NODE_TYPE_KERNEL)
         return false;
     node.readable = fill(body, body.kernels[node.detail], params, functions.of(params), !data_dropped_);
     return node.readable;
 }
 
-bool Snapshot::set_copy(std::uint32_t index, const CUDA_MEMCPY3D& params) {
-    Node& node = bodies_[0].nodes[index];
+bool Snapshot::set_copy(const Place& place, const CUDA_MEMCPY3D& params) {
+    Node& node = at(place);
     if (node.type != CU_GRAPH_NODE_TYPE_MEMCPY)
         return false;
-    bodies_[0].copies[node.detail] = params;
+    bodies_[place.body].copies[node.detail] = params;
     return node.readable = true;
 }
 
-bool Snapshot::set_memset(std::uint32_t index, const CUDA_MEMSET_NODE_PARAMS& params) {
-    Node& node = bodies_[0].nodes[index];
+bool Snapshot::set_memset(const Place& place, const CUDA_MEMSET_NODE_PARAMS& params) {
+    Node& node = at(place);
     if (node.type != CU_GRAPH_NODE_TYPE_MEMSET)
         return false;
-    bodies_[0].sets[node.detail] = params;
+    bodies_[place.body].sets[node.detail] = params;
     return node.readable = true;
 }
 
-bool Snapshot::set_host(std::uint32_t index, const CUDA_HOST_NODE_PARAMS& params) {
-    Node& node = bodies_[0].nodes[index];
+bool Snapshot::set_host(const Place& place, const CUDA_HOST_NODE_PARAMS& params) {
+    Node& node = at(place);
     if (node.type != CU_GRAPH_NODE_TYPE_HOST)
         return false;
-    bodies_[0].hosts[node.detail] = params;
+    bodies_[place.body].hosts[node.detail] = params;
     return node.readable = true;
 }
 
-bool Snapshot::set_event(std::uint32_t index, CUevent event) {
-    Node& node = bodies_[0].nodes[index];
+bool Snapshot::set_event(const Place& place, CUevent event) {
+    Node& node = at(place);
     if (node.type != CU_GRAPH_NODE_TYPE_WAIT_EVENT && node.type != CU_GRAPH_NODE_TYPE_EVENT_RECORD)
         return false;
-    bodies_[0].events[node.detail] = event;
+    bodies_[place.body].events[node.detail] = event;
     return node.readable = true;
 }
 
-bool Snapshot::set_child(std::uint32_t index, CUgraph graph, Functions& functions, std::vector<std::uint32_t>& moved) {
-    if (bodies_[0].nodes[index].type != CU_GRAPH_NODE_TYPE_GRAPH)
+bool Snapshot::set_child(const Place& place, CUgraph graph, Functions& functions, std::vector<std::uint32_t>& moved) {
+    if (at(place).type != CU_GRAPH_NODE_TYPE_GRAPH)
         return false;
-    // The old body goes with everything below it; the others keep their order and get new numbers.
-    moved.assign(bodies_.size(), 0);
+    // The old body goes with everything below it; the others keep their order and get new numbers. That of `place`
+    // keeps its own: what is below a body comes after it.
+    const std::vector<bool> goes = bodies_below(place);
+    moved.assign(bodies_.size(), UINT32_MAX);
     std::vector<Body> kept;
+    std::map<Place, std::pair<std::uint32_t, Body>> gone;  // by the node that held it: old number, body
     for (std::uint32_t i = 0; i < bodies_.size(); ++i) {
-        const bool goes =
-            i > 0 && ((bodies_[i].parent == 0 && bodies_[i].node == index) || moved[bodies_[i].parent] == UINT32_MAX);
-        moved[i] = goes ? UINT32_MAX : static_cast<std::uint32_t>(kept.size());
-        if (goes)
+        if (goes[i]) {
+            const Place holder{bodies_[i].parent, bodies_[i].node};
+            gone.emplace(holder, std::pair(i, std::move(bodies_[i])));
             continue;
+        }
+        moved[i] = static_cast<std::uint32_t>(kept.size());
         bodies_[i].parent = moved[bodies_[i].parent];
         kept.push_back(std::move(bodies_[i]));
     }
     bodies_ = std::move(kept);
-    read_bodies(graph, 0, index, functions);
+    const std::size_t first = bodies_.size();
+    read_bodies(graph, place.body, place.node, functions);
+    // The program goes on to name the nodes by the handles of the template that the exec was made from.
+    std::vector<std::uint32_t> was(bodies_.size(), UINT32_MAX);  // old number of each new body
+    for (std::size_t i = first; i < bodies_.size(); ++i) {
+        Body& body = bodies_[i];
+        const auto old = gone.find({i == first ? place.body : was[body.parent], body.node});
+        if (old == gone.end() || !same_types(body, old->second.second))
+            continue;
+        was[i] = old->second.first;
+        for (std::size_t node = 0; node < body.nodes.size(); ++node)
+            body.nodes[node].handle = old->second.second.nodes[node].handle;
+    }
+    of_children_.clear();
     return true;
 }
 

@@ -65,6 +65,13 @@ struct Body {
     }
 };
 
+/// Where a node is.
+struct Place {
+    std::uint32_t body = 0;  ///< in Snapshot::bodies()
+    std::uint32_t node = 0;  ///< in that body
+    auto operator<=>(const Place&) const = default;
+};
+
 /// A copy of what a template says, since templates are usually destroyed as soon as they are instantiated: node
 /// parameters, argument bytes, bodies of child graphs. Handles in it are values to compare and to print.
 class Snapshot {
@@ -75,8 +82,9 @@ class Snapshot {
 
     /// The graph itself is bodies()[0], always there; the bodies of child graphs follow.
     const std::vector<Body>& bodies() const noexcept { return bodies_; }
-    /// Which of them belong to node `node` of the graph itself, and to the nodes in those. May throw std::bad_alloc.
-    std::vector<bool> bodies_below(std::uint32_t node) const;
+    const Node& node(const Place& place) const noexcept { return bodies_[place.body].nodes[place.node]; }
+    /// Which of them belong to the child graph node there, and to the nodes in those. May throw std::bad_alloc.
+    std::vector<bool> bodies_below(const Place& place) const;
     /// Where body `index` is: "" for the graph itself, "child#2" for the body of its node 2, "child#2/child#0" for one
     /// in that. Worked out when it is wanted: with graphs nested a thousand deep, names for all would take megabytes.
     std::string path(std::uint32_t index) const;
@@ -86,25 +94,24 @@ class Snapshot {
     void read_edges(CUgraph graph);
     bool edges_known() const noexcept { return bodies_[0].edges_known; }
 
-    /// Index of the node with this template handle; false when it is none of the graph itself. The first call builds an
-    /// index of all nodes, since programs that set parameters do so before each launch. May throw std::bad_alloc.
-    bool find(CUgraphNode handle, std::uint32_t& index);
+    /// The node with this template handle, in child graphs too: the driver lets programs set those as well. The first
+    /// call builds an index, since programs that set parameters do so before each launch. May throw std::bad_alloc.
+    bool find(CUgraphNode handle, Place& place);
     /// This came from another template of the same shape: takes the edges of `first`, and the handles by which later
     /// calls name the nodes. False, and nothing is taken, when the nodes do not come in the same order.
     bool take_shape(const Snapshot& first);
 
-    // What cuGraphExec...SetParams said of node `index`; false when the type does not fit or it cannot be read.
-    bool set_kernel(std::uint32_t index, const CUDA_KERNEL_NODE_PARAMS& params, Functions& functions);
-    bool set_copy(std::uint32_t index, const CUDA_MEMCPY3D& params);
-    bool set_memset(std::uint32_t index, const CUDA_MEMSET_NODE_PARAMS& params);
-    bool set_host(std::uint32_t index, const CUDA_HOST_NODE_PARAMS& params);
-    bool set_event(std::uint32_t index, CUevent event);
-    /// The bodies get other numbers: `moved` has the new one of each old one, UINT32_MAX for those that went.
-    bool set_child(std::uint32_t index, CUgraph graph, Functions& functions, std::vector<std::uint32_t>& moved);
-    void set_enabled(std::uint32_t index, bool enabled) noexcept { bodies_[0].nodes[index].enabled = enabled; }
-    void set_unreadable(std::uint32_t node, std::uint32_t body = 0) noexcept {
-        bodies_[body].nodes[node].readable = false;
-    }
+    // What cuGraphExec...SetParams said of the node there; false when the type does not fit or it cannot be read.
+    bool set_kernel(const Place& place, const CUDA_KERNEL_NODE_PARAMS& params, Functions& functions);
+    bool set_copy(const Place& place, const CUDA_MEMCPY3D& params);
+    bool set_memset(const Place& place, const CUDA_MEMSET_NODE_PARAMS& params);
+    bool set_host(const Place& place, const CUDA_HOST_NODE_PARAMS& params);
+    bool set_event(const Place& place, CUevent event);
+    /// The bodies get other numbers: `moved` has the new one of each old one, UINT32_MAX for those that went. The nodes
+    /// of the new body keep the handles of the old one's where they come in the same order.
+    bool set_child(const Place& place, CUgraph graph, Functions& functions, std::vector<std::uint32_t>& moved);
+    void set_enabled(const Place& place, bool enabled) noexcept { at(place).enabled = enabled; }
+    void set_unreadable(const Place& place) noexcept { at(place).readable = false; }
 
     /// Bytes held, about.
     std::size_t bytes() const noexcept;
@@ -113,11 +120,17 @@ class Snapshot {
     bool data_dropped() const noexcept { return data_dropped_; }
 
   private:
+    using Index = std::unordered_map<CUgraphNode, Place>;
+
+    Node& at(const Place& place) noexcept { return bodies_[place.body].nodes[place.node]; }
+    void add_to(Index& index, std::uint32_t body);
     void read_bodies(CUgraph graph, std::uint32_t parent, std::uint32_t node, Functions& functions);
     void read_edges_of(std::size_t body, CUgraph graph);
 
     std::vector<Body> bodies_;
-    std::unordered_map<CUgraphNode, std::uint32_t> by_handle_;  // of bodies_[0], built by find()
+    // Built by find(). Apart, since programs that set child graphs before each launch must not pay for the others.
+    Index of_root_;
+    Index of_children_;
     bool data_dropped_ = false;
 };
 

@@ -38,9 +38,9 @@ class Scanner {
             this->node(body, node);
     }
 
-    void node_of_root(std::uint32_t index) {
-        body_ = 0;
-        node(snapshot_.bodies()[0], index);
+    void node_at(const graph::Place& place) {
+        body_ = place.body;
+        node(snapshot_.bodies()[body_], place.node);
     }
 
     Scan finish() {
@@ -207,10 +207,11 @@ Scan scan(const graph::Snapshot& snapshot, memory::Seen& seen, const memory::Dea
     return scanner.finish();
 }
 
-Scan scan_node(const graph::Snapshot& snapshot, std::uint32_t node, memory::Seen& seen, const memory::Dead* dead) {
+Scan scan_node(const graph::Snapshot& snapshot, const graph::Place& place, memory::Seen& seen,
+               const memory::Dead* dead) {
     Scanner scanner(snapshot, seen, dead);
-    scanner.node_of_root(node);
-    const std::vector<bool> below = snapshot.bodies_below(node);
+    scanner.node_at(place);
+    const std::vector<bool> below = snapshot.bodies_below(place);
     for (std::uint32_t i = 1; i < below.size(); ++i)
         if (below[i])
             scanner.body(i);

@@ -33,17 +33,12 @@ struct Reference {
     std::uintptr_t address = 0;
 };
 
-struct Place {
-    std::uint32_t body = 0;  ///< in Snapshot::bodies()
-    std::uint32_t node = 0;  ///< in that body
-};
-
 /// What a graph refers to. Sorted by body and node.
 struct Scan {
     std::vector<Reference> references;
     std::vector<memory::Allocation> allocations;  ///< distinct, by Reference::input
     std::uint32_t opaque = 0;                     ///< nodes that could not be looked into
-    std::vector<Place> unanswered;                ///< those of them of whose addresses the driver did not say all
+    std::vector<graph::Place> unanswered;         ///< those of them of whose addresses the driver did not say all
     bool raised =
         false;  ///< a slot of some function turned out to hold no ends: older references may have become likely
 };
@@ -54,8 +49,8 @@ struct Scan {
 /// driver::RelaxedCapture. Any thread.
 /// `dead`: memory that is known to be gone; addresses of it are references too.
 Scan scan(const graph::Snapshot& snapshot, memory::Seen& seen, const memory::Dead* dead = nullptr);
-/// The same of one node of the graph itself, and of the bodies below it.
-Scan scan_node(const graph::Snapshot& snapshot, std::uint32_t node, memory::Seen& seen,
+/// The same of one node, and of the bodies below it.
+Scan scan_node(const graph::Snapshot& snapshot, const graph::Place& place, memory::Seen& seen,
                const memory::Dead* dead = nullptr);
 
 /// The grade in the light of everything seen so far: a slot that ever held a plain number is only `possible`, and so is

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "log/held_signals.h"
@@ -143,16 +144,22 @@ void compose(std::string_view text, Put put) {
 }
 
 /// Without memory for the whole text it goes out in pieces, between which another thread's lines may come: a finding is
-/// not lost by it.
+/// not lost by it. A piece ends where a line does, unless that is longer than a piece.
 void write_in_pieces(std::string_view text) noexcept {
-    char piece[512];
+    char piece[1024];
     std::size_t size = 0;
+    std::size_t whole = 0;  // bytes of it up to the last end of a line
     compose(text, [&](char c) {
         piece[size++] = c;
-        if (size == sizeof piece) {
-            write_out(piece, size);
-            size = 0;
-        }
+        if (c == '\n')
+            whole = size;
+        if (size < sizeof piece)
+            return;
+        const std::size_t out = whole > 0 ? whole : size;
+        write_out(piece, out);
+        std::memmove(piece, piece + out, size - out);
+        size -= out;
+        whole = 0;
     });
     if (size > 0)
         write_out(piece, size);

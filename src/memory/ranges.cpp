@@ -6,7 +6,6 @@
 namespace keepgraph::memory {
 
 void Ranges::add(std::uintptr_t begin, std::uintptr_t end) {
-    const std::lock_guard lock(mutex_);
     auto next = ends_.upper_bound(begin);
     if (next != ends_.begin()) {
         const auto previous = std::prev(next);
@@ -25,7 +24,6 @@ void Ranges::add(std::uintptr_t begin, std::uintptr_t end) {
 }
 
 bool Ranges::contains(std::uintptr_t address) const noexcept {
-    const std::lock_guard lock(mutex_);
     const auto after = ends_.upper_bound(address);
     return after != ends_.begin() && address < std::prev(after)->second;
 }

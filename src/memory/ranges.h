@@ -3,12 +3,10 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 
 namespace keepgraph::memory {
 
-/// Addresses that ever belonged to a known allocation, as merged ranges. Tells a stale pointer from a plain number.
-/// Any thread.
+/// Addresses as merged ranges: those of the memory nodes of one graph. No lock: it belongs to one scan.
 class Ranges {
   public:
     /// Adds [begin, end). May throw std::bad_alloc.
@@ -16,7 +14,6 @@ class Ranges {
     bool contains(std::uintptr_t address) const noexcept;
 
   private:
-    mutable std::mutex mutex_;
     std::map<std::uintptr_t, std::uintptr_t> ends_;  // by begin; no two touch
 };
 

@@ -11,6 +11,7 @@ namespace keepgraph::session {
 namespace {
 
 using TemplateNode = std::unordered_map<CUgraph, Template>::node_type;
+using CaptureNode = std::map<CaptureKey, CapturePtr>::node_type;
 
 CaptureKey key_of(CUstream stream) {
     if (stream == nullptr)
@@ -83,10 +84,24 @@ void capture_ended(const char* call, CUstream stream, CUresult result, CUgraph g
     });
 }
 
-void stream_destroyed(CUstream stream) noexcept {
+void* stream_destroying(CUstream stream) noexcept {
+    void* leaving = nullptr;
     guarded("stream", [&](Session& session) {
         const Locked lock(session);
-        session.captures.erase(key_of(stream));
+        if (auto node = session.captures.extract(key_of(stream)); !node.empty())
+            leaving = new CaptureNode(std::move(node));
+    });
+    return leaving;
+}
+
+void stream_destroyed(void* leaving, bool succeeded) noexcept {
+    if (leaving == nullptr)
+        return;
+    guarded("stream", [&](Session& session) {
+        const std::unique_ptr<CaptureNode> node(static_cast<CaptureNode*>(leaving));
+        const Locked lock(session);
+        if (!succeeded)
+            session.captures.insert(std::move(*node));
     });
 }
 
@@ -106,10 +121,10 @@ void template_changing(CUgraphNode node) noexcept {
     guarded("template", [&](Session& session) {
         const driver::RelaxedCapture relaxed;
         const Locked lock(session);
-        std::uint32_t index = 0;
+        graph::Place place;
         for (auto& [graph, known] : session.templates)
             for (Exec* const exec : known.without_edges)
-                if (exec->snapshot.find(node, index)) {
+                if (exec->snapshot.find(node, place)) {
                     read_missing_edges(session, graph);
                     return;
                 }

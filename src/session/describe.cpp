@@ -34,12 +34,12 @@ report::Json to_json(const Tracked& tracked) {
 }
 
 bool is_disabled(const graph::Snapshot& snapshot, const liveness::Reference& reference) noexcept {
-    const auto& bodies = snapshot.bodies();
-    std::uint32_t body = reference.body;
-    std::uint32_t node = reference.node;
-    for (; body != 0; body = bodies[body].parent)
-        node = bodies[body].node;
-    return !bodies[0].nodes[node].enabled;
+    graph::Place place{reference.body, reference.node};
+    while (snapshot.node(place).enabled && place.body != 0) {
+        const graph::Body& body = snapshot.bodies()[place.body];
+        place = {body.parent, body.node};
+    }
+    return !snapshot.node(place).enabled;
 }
 
 namespace {

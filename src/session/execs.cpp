@@ -126,8 +126,8 @@ void take(Session& session, Exec& exec, liveness::Scan& scan, std::vector<livene
     else
         into.insert(into.end(), scan.references.begin(), scan.references.end());
     // Later calls that change a node count by what the snapshot says of it.
-    for (const liveness::Place& unanswered : scan.unanswered)
-        exec.snapshot.set_unreadable(unanswered.node, unanswered.body);
+    for (const graph::Place& unanswered : scan.unanswered)
+        exec.snapshot.set_unreadable(unanswered);
     exec.opaque += scan.opaque;
     session.opaque += scan.opaque;
     if (scan.raised)
@@ -282,13 +282,15 @@ void updated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
     });
 }
 
-void note_update(Session& session, Exec& exec, const char* call, const std::uint32_t* node) {
+void note_update(Session& session, Exec& exec, const char* call, const graph::Place* node) {
     ++exec.updates;
     if (!session.recording.wanted() || !exec.update_calls.insert(call).second)
         return;
     report::Json keys{{"graph", exec.number}, {"call", call}, {"result", "CUDA_SUCCESS"}};
     if (node != nullptr)
-        keys["node"] = *node;
+        keys["node"] = node->node;
+    if (node != nullptr && node->body != 0)
+        keys["path"] = exec.snapshot.path(node->body);
     session.recording.event("update", std::move(keys));
 }
 

@@ -22,7 +22,7 @@ void release(Session& session, Exec& exec, const liveness::Reference& reference)
 /// `exec` is gone: counts, references, its place in the lists, the event.
 void retire(Session& session, Exec& exec);
 /// Counts an update; the first one by each call is recorded. `node` is null when it was a whole-graph update.
-void note_update(Session& session, Exec& exec, const char* call, const std::uint32_t* node);
+void note_update(Session& session, Exec& exec, const char* call, const graph::Place* node);
 /// Reads the edges of every exec of the template that lacks them. The caller holds a RelaxedCapture.
 void read_missing_edges(Session& session, CUgraph graph);
 /// Nobody wants the edges of `exec` any more.

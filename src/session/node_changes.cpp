@@ -11,10 +11,10 @@ namespace keepgraph::session {
 namespace {
 
 // How many nodes cannot be looked into: this one, and those below it.
-std::uint32_t opaque_nodes(const graph::Snapshot& snapshot, std::uint32_t node) {
+std::uint32_t opaque_nodes(const graph::Snapshot& snapshot, const graph::Place& place) {
     const auto& bodies = snapshot.bodies();
-    const std::vector<bool> below = snapshot.bodies_below(node);
-    std::uint32_t count = bodies[0].nodes[node].readable ? 0 : 1;
+    const std::vector<bool> below = snapshot.bodies_below(place);
+    std::uint32_t count = snapshot.node(place).readable ? 0 : 1;
     for (std::size_t i = 1; i < bodies.size(); ++i)
         if (below[i])
             count +=
@@ -39,19 +39,20 @@ void put_in_place(std::vector<liveness::Reference>& references, std::size_t firs
         references.insert(at + same, found.begin() + same, found.end());
 }
 
-// The references of one node of the graph itself, and of the bodies below it, are replaced. Programs that set the
+// The references of one node, and of the bodies below it, are replaced. Programs that set the
 // parameters of every node before each launch must not pay for all references each time.
-void replace_references(Session& session, Exec& exec, std::uint32_t node) {
+void replace_references(Session& session, Exec& exec, const graph::Place& place) {
     const KnownDead dead(session, KnownDead::Lock::held);
     liveness::Scan scan;
     if (session.settings.check_inputs)
-        scan = liveness::scan_node(exec.snapshot, node, session.seen, &dead);
+        scan = liveness::scan_node(exec.snapshot, place, session.seen, &dead);
     std::vector<liveness::Reference> found;
     take(session, exec, scan, found);
     std::vector<liveness::Reference>& references = exec.references;
-    if (exec.snapshot.bodies()[0].nodes[node].type != CU_GRAPH_NODE_TYPE_GRAPH) {
+    if (exec.snapshot.node(place).type != CU_GRAPH_NODE_TYPE_GRAPH) {
         liveness::Reference wanted;
-        wanted.node = node;
+        wanted.body = place.body;
+        wanted.node = place.node;
         const auto [first, last] = std::equal_range(references.begin(), references.end(), wanted, by_place);
         for (auto old = first; old != last; ++old)
             release(session, exec, *old);
@@ -59,9 +60,9 @@ void replace_references(Session& session, Exec& exec, std::uint32_t node) {
                      static_cast<std::size_t>(last - first), found);
         return;
     }
-    const std::vector<bool> below = exec.snapshot.bodies_below(node);
+    const std::vector<bool> below = exec.snapshot.bodies_below(place);
     const auto goes = [&](const liveness::Reference& reference) {
-        return reference.body == 0 ? reference.node == node : reference.body >= below.size() || below[reference.body];
+        return reference.body >= below.size() || below[reference.body];  // the node itself has none
     };
     for (const liveness::Reference& reference : references)
         if (goes(reference))
@@ -82,20 +83,20 @@ void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change 
         const Locked lock(session);
         const std::uint64_t frees_before = frees.load();
         const auto found = session.execs.find(handle);
-        std::uint32_t index = 0;
+        graph::Place place;
         if (found == session.execs.end())
             return;
         Exec& exec = *found->second;
-        if (!exec.snapshot.find(node, index))
+        if (!exec.snapshot.find(node, place))
             return;
         const std::size_t before = counted_bytes(exec.snapshot);
-        const std::uint32_t opaque = exec.opaque > 0 && new_parameters ? opaque_nodes(exec.snapshot, index) : 0;
-        if (!change(session, exec, index))
-            exec.snapshot.set_unreadable(index);
+        const std::uint32_t opaque = exec.opaque > 0 && new_parameters ? opaque_nodes(exec.snapshot, place) : 0;
+        if (!change(session, exec, place))
+            exec.snapshot.set_unreadable(place);
         exec.opaque -= opaque;
         session.opaque -= opaque;
         if (new_parameters) {
-            replace_references(session, exec, index);
+            replace_references(session, exec, place);
             check_deaths(session, exec, frees_before);
         } else {
             exec.launches->attention.store(true, std::memory_order_release);  // what was off may have died meanwhile
@@ -103,7 +104,7 @@ void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change 
         if (exec.snapshot.data_dropped())
             exec.snapshot.drop_data();
         session.kept_bytes += counted_bytes(exec.snapshot) - before;
-        note_update(session, exec, call, &index);
+        note_update(session, exec, call, &place);
     });
 }
 
@@ -127,26 +128,27 @@ CUDA_KERNEL_NODE_PARAMS as_v2(const CUDA_KERNEL_NODE_PARAMS_v3& params) {
 }  // namespace
 
 void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& params) noexcept {
-    change_node(call, exec, node, [&](Session& session, Exec& changed, std::uint32_t index) {
-        return changed.snapshot.set_kernel(index, params, session.functions);
+    change_node(call, exec, node, [&](Session& session, Exec& changed, const graph::Place& place) {
+        return changed.snapshot.set_kernel(place, params, session.functions);
     });
 }
 
 void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D& params) noexcept {
-    change_node(call, exec, node,
-                [&](Session&, Exec& changed, std::uint32_t index) { return changed.snapshot.set_copy(index, params); });
+    change_node(call, exec, node, [&](Session&, Exec& changed, const graph::Place& place) {
+        return changed.snapshot.set_copy(place, params);
+    });
 }
 
 void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS& params) noexcept {
-    change_node(call, exec, node, [&](Session&, Exec& changed, std::uint32_t index) {
-        return changed.snapshot.set_memset(index, params);
+    change_node(call, exec, node, [&](Session&, Exec& changed, const graph::Place& place) {
+        return changed.snapshot.set_memset(place, params);
     });
 }
 
 void node_set(const char* call, CUgraphExec exec, CUgraphNode node, CUgraph child) noexcept {
-    change_node(call, exec, node, [&](Session& session, Exec& changed, std::uint32_t index) {
+    change_node(call, exec, node, [&](Session& session, Exec& changed, const graph::Place& place) {
         std::vector<std::uint32_t> moved;
-        if (!changed.snapshot.set_child(index, child, session.functions, moved))
+        if (!changed.snapshot.set_child(place, child, session.functions, moved))
             return false;
         for (liveness::Reference& reference : changed.references)
             reference.body = moved[reference.body];
@@ -169,27 +171,27 @@ void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUgrap
         case CU_GRAPH_NODE_TYPE_GRAPH:
             return node_set(call, exec, node, params.graph.graph);
         case CU_GRAPH_NODE_TYPE_HOST:
-            return change_node(call, exec, node, [&](Session&, Exec& changed, std::uint32_t index) {
-                return changed.snapshot.set_host(index, {params.host.fn, params.host.userData});
+            return change_node(call, exec, node, [&](Session&, Exec& changed, const graph::Place& place) {
+                return changed.snapshot.set_host(place, {params.host.fn, params.host.userData});
             });
         case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
         case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-            return change_node(call, exec, node, [&](Session&, Exec& changed, std::uint32_t index) {
-                return changed.snapshot.set_event(index, params.type == CU_GRAPH_NODE_TYPE_WAIT_EVENT
+            return change_node(call, exec, node, [&](Session&, Exec& changed, const graph::Place& place) {
+                return changed.snapshot.set_event(place, params.type == CU_GRAPH_NODE_TYPE_WAIT_EVENT
                                                              ? params.eventWait.event
                                                              : params.eventRecord.event);
             });
         default:  // nothing of these types is looked into anyway
-            return change_node(call, exec, node, [](Session&, Exec&, std::uint32_t) { return false; });
+            return change_node(call, exec, node, [](Session&, Exec&, const graph::Place&) { return false; });
     }
 }
 
 void node_enabled(const char* call, CUgraphExec exec, CUgraphNode node, bool enabled) noexcept {
     change_node(
         call, exec, node,
-        [&](Session&, Exec& changed, std::uint32_t index) {
-            changed.snapshot.set_enabled(index, enabled);
-            return changed.snapshot.bodies()[0].nodes[index].readable;
+        [&](Session&, Exec& changed, const graph::Place& place) {
+            changed.snapshot.set_enabled(place, enabled);
+            return changed.snapshot.node(place).readable;
         },
         false);
 }

@@ -23,8 +23,9 @@ void start() noexcept;
 void capture_began(const char* call, CUstream stream, CUstreamCaptureMode mode) noexcept;
 /// EndCapture returned `result`, and on success `graph`.
 void capture_ended(const char* call, CUstream stream, CUresult result, CUgraph graph) noexcept;
-/// The handle of a stream that is gone may come back at once for another one.
-void stream_destroyed(CUstream stream) noexcept;
+/// Called before the real destroy, so that a handle which comes back at once is not mistaken for the old one.
+void* stream_destroying(CUstream stream) noexcept;
+void stream_destroyed(void* leaving, bool succeeded) noexcept;
 
 /// Called before a template is changed or destroyed: its edges are read now, if they are wanted and were not yet.
 void template_changing(CUgraph graph) noexcept;

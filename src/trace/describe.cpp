@@ -60,8 +60,7 @@ std::string describe(std::uintptr_t pc, std::uintptr_t lookup_pc) noexcept {
     }
 }
 
-// initial-exec: the general model may call the loader's allocator on a thread's first access, inside a host's malloc.
-thread_local long cached_id __attribute__((tls_model("initial-exec"))) = 0;
+thread_local long cached_id = 0;
 constinit std::atomic<bool> fork_handler_set{false};
 
 void forget_id_in_child() {

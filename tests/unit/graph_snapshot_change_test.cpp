@@ -50,18 +50,20 @@ TEST_F(GraphSnapshotChange, NodesAreFoundByTheirHandle) {
     graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
     FakeNode& second = graph.add_child(inner);
     Snapshot snapshot = read();
-    std::uint32_t index = 99;
-    ASSERT_TRUE(snapshot.find(second.handle(), index));
-    EXPECT_EQ(index, 1u);
-    EXPECT_FALSE(snapshot.find(below.handle(), index)) << "a node of a child graph is none of the graph itself";
-    EXPECT_EQ(index, 1u);
+    Place place;
+    ASSERT_TRUE(snapshot.find(second.handle(), place));
+    EXPECT_EQ(place, (Place{0, 1}));
+    ASSERT_TRUE(snapshot.find(below.handle(), place)) << "the driver takes nodes of child graphs too";
+    EXPECT_EQ(place, (Place{1, 0}));
+    EXPECT_FALSE(snapshot.find(FakeGraph().add(CU_GRAPH_NODE_TYPE_EMPTY).handle(), place));
+    EXPECT_EQ(place, (Place{1, 0}));
 }
 
 TEST_F(GraphSnapshotChange, KernelTakesNewParametersInPlace) {
     Snapshot snapshot = two_kernels();
     const std::size_t before = snapshot.bytes();
     for (std::uint64_t value = 10; value < 1010; ++value)
-        ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(one, value), functions));
+        ASSERT_TRUE(snapshot.set_kernel({0, 0}, parameters_of(one, value), functions));
     const Body& body = snapshot.bodies()[0];
     EXPECT_EQ(word(body, body.kernels[0]), 1009u);
     EXPECT_EQ(word(body, body.kernels[1]), 2u);
@@ -71,7 +73,7 @@ TEST_F(GraphSnapshotChange, KernelTakesNewParametersInPlace) {
 TEST_F(GraphSnapshotChange, KernelOfALargerLayoutOverwritesNoOther) {
     Snapshot snapshot = two_kernels();
     std::uint64_t value = 5;
-    ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(wider, value), functions));
+    ASSERT_TRUE(snapshot.set_kernel({0, 0}, parameters_of(wider, value), functions));
     const Body& body = snapshot.bodies()[0];
     EXPECT_EQ(body.kernels[0].function->mangled, "wider");
     std::memcpy(&value, body.arguments_of(body.kernels[0]).data() + 8, sizeof value);
@@ -82,17 +84,17 @@ TEST_F(GraphSnapshotChange, KernelOfALargerLayoutOverwritesNoOther) {
 TEST_F(GraphSnapshotChange, KernelsInTurnNeedTheRoomOfTheLargestOne) {
     Snapshot snapshot = two_kernels();
     std::uint64_t value = 5;
-    ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(wider, value), functions));
+    ASSERT_TRUE(snapshot.set_kernel({0, 0}, parameters_of(wider, value), functions));
     const std::size_t before = snapshot.bytes();
     for (std::uint64_t turn = 10; turn < 1010; ++turn) {
-        ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(one, turn), functions));
+        ASSERT_TRUE(snapshot.set_kernel({0, 0}, parameters_of(one, turn), functions));
         ASSERT_EQ(word(snapshot.bodies()[0], snapshot.bodies()[0].kernels[0]), turn);
-        ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(wider, turn), functions));
+        ASSERT_TRUE(snapshot.set_kernel({0, 0}, parameters_of(wider, turn), functions));
     }
     EXPECT_EQ(snapshot.bytes(), before);
     EXPECT_EQ(word(snapshot.bodies()[0], snapshot.bodies()[0].kernels[1]), 2u);
     snapshot.drop_data();
-    ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(wider, value), functions)) << "the room went with the data";
+    ASSERT_TRUE(snapshot.set_kernel({0, 0}, parameters_of(wider, value), functions)) << "the room went with the data";
     EXPECT_EQ(snapshot.bodies()[0].argument_bytes.size(), 16u);
 }
 
@@ -106,7 +108,7 @@ TEST_F(GraphSnapshotChange, ShorterBufferLeavesNoOlderAddressBehind) {
     CUDA_KERNEL_NODE_PARAMS params{};
     params.func = two.function();
     params.extra = extra;
-    ASSERT_TRUE(snapshot.set_kernel(0, params, functions));
+    ASSERT_TRUE(snapshot.set_kernel({0, 0}, params, functions));
     const Body& body = snapshot.bodies()[0];
     std::uint64_t words[2];
     std::memcpy(words, body.arguments_of(body.kernels[0]).data(), sizeof words);
@@ -127,12 +129,12 @@ TEST_F(GraphSnapshotChange, EachTypeTakesItsOwnParametersOnly) {
     std::vector<std::uint32_t> moved;
     const auto event = reinterpret_cast<CUevent>(0x10);
     for (std::uint32_t i = 0; i < 6; ++i) {
-        EXPECT_EQ(snapshot.set_copy(i, copy), i == 0) << i;
-        EXPECT_EQ(snapshot.set_memset(i, {0x2000, 0, 0, 1, 1, 1}), i == 1) << i;
-        EXPECT_EQ(snapshot.set_host(i, {nullptr, &data}), i == 2) << i;
-        EXPECT_EQ(snapshot.set_event(i, event), i == 3 || i == 4) << i;
-        EXPECT_FALSE(snapshot.set_kernel(i, parameters_of(one, value), functions)) << i;
-        EXPECT_FALSE(snapshot.set_child(i, graph.handle(), functions, moved)) << i;
+        EXPECT_EQ(snapshot.set_copy({0, i}, copy), i == 0) << i;
+        EXPECT_EQ(snapshot.set_memset({0, i}, {0x2000, 0, 0, 1, 1, 1}), i == 1) << i;
+        EXPECT_EQ(snapshot.set_host({0, i}, {nullptr, &data}), i == 2) << i;
+        EXPECT_EQ(snapshot.set_event({0, i}, event), i == 3 || i == 4) << i;
+        EXPECT_FALSE(snapshot.set_kernel({0, i}, parameters_of(one, value), functions)) << i;
+        EXPECT_FALSE(snapshot.set_child({0, i}, graph.handle(), functions, moved)) << i;
     }
     const Body& body = snapshot.bodies()[0];
     EXPECT_EQ(body.copies.at(0).srcDevice, 0x1000u);
@@ -147,10 +149,10 @@ TEST_F(GraphSnapshotChange, EachTypeTakesItsOwnParametersOnly) {
 TEST_F(GraphSnapshotChange, DisabledNodesStayIn) {
     graph.add_kernel(one, std::uint64_t{1});
     Snapshot snapshot = read();
-    snapshot.set_enabled(0, false);
+    snapshot.set_enabled({0, 0}, false);
     EXPECT_FALSE(snapshot.bodies()[0].nodes[0].enabled);
     EXPECT_TRUE(snapshot.bodies()[0].nodes[0].readable);
-    snapshot.set_enabled(0, true);
+    snapshot.set_enabled({0, 0}, true);
     EXPECT_TRUE(snapshot.bodies()[0].nodes[0].enabled);
 }
 
@@ -167,7 +169,7 @@ TEST_F(GraphSnapshotChange, NewChildTakesThePlaceOfTheOldOneAndAllBelowIt) {
     Snapshot snapshot = read();
     ASSERT_EQ(snapshot.bodies().size(), 5u);
     std::vector<std::uint32_t> moved;
-    ASSERT_TRUE(snapshot.set_child(0, replacement.handle(), functions, moved));
+    ASSERT_TRUE(snapshot.set_child({0, 0}, replacement.handle(), functions, moved));
     EXPECT_EQ(moved, (std::vector<std::uint32_t>{0, UINT32_MAX, UINT32_MAX, 1, 2}));
     const auto& bodies = snapshot.bodies();
     ASSERT_EQ(bodies.size(), 4u);
@@ -185,25 +187,50 @@ TEST_F(GraphSnapshotChange, NewChildTakesThePlaceOfTheOldOneAndAllBelowIt) {
     EXPECT_EQ(snapshot.path(at("child#1/child#0")->parent), "child#1") << "the bodies were renumbered";
 }
 
+// The program names them by the template that the exec was made from, not by what the child was set to since.
+TEST_F(GraphSnapshotChange, NodesOfAChildThatWasSetKeepTheirHandles) {
+    FakeGraph inner, middle, other_inner, other_middle, wider;
+    FakeNode& leaf = inner.add(CU_GRAPH_NODE_TYPE_MEMSET);
+    middle.add_child(inner);
+    FakeNode& holder = graph.add_child(middle);
+    other_inner.add(CU_GRAPH_NODE_TYPE_MEMSET);
+    other_middle.add_child(other_inner);
+    wider.add(CU_GRAPH_NODE_TYPE_MEMSET);
+    wider.add(CU_GRAPH_NODE_TYPE_MEMSET);
+    Snapshot snapshot = read();
+    Place place;
+    std::vector<std::uint32_t> moved;
+    ASSERT_TRUE(snapshot.find(leaf.handle(), place));
+    ASSERT_TRUE(snapshot.find(holder.handle(), place));
+    ASSERT_TRUE(snapshot.set_child(place, other_middle.handle(), functions, moved));
+    ASSERT_TRUE(snapshot.find(leaf.handle(), place));
+    EXPECT_EQ(place, (Place{2, 0}));
+    ASSERT_TRUE(snapshot.set_memset(place, {5, 0, 0, 1, 1, 1}));
+    EXPECT_EQ(snapshot.bodies()[2].sets.at(0).dst, 5u);
+    ASSERT_TRUE(snapshot.find(holder.handle(), place));
+    ASSERT_TRUE(snapshot.set_child(place, wider.handle(), functions, moved));
+    EXPECT_FALSE(snapshot.find(leaf.handle(), place)) << "another shape: it is none of these";
+}
+
 TEST_F(GraphSnapshotChange, ShapeOfTheFirstTemplateIsKept) {
     FakeNode& first = graph.add_kernel(one, std::uint64_t{1});
     FakeNode& second = graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
     graph.edges = {{&first, &second, {}}};
     Snapshot before = read();
     before.read_edges(graph.handle());
-    before.set_enabled(1, false);
+    before.set_enabled({0, 1}, false);
 
     FakeGraph later;
     FakeNode& again = later.add_kernel(one, std::uint64_t{2});
     later.add(CU_GRAPH_NODE_TYPE_EMPTY);
     Snapshot after = Snapshot::read(later.handle(), functions);
-    std::uint32_t index = 99;
-    EXPECT_TRUE(after.find(again.handle(), index));
+    Place place;
+    EXPECT_TRUE(after.find(again.handle(), place));
     ASSERT_TRUE(after.take_shape(before));
     EXPECT_TRUE(after.edges_known());
     EXPECT_EQ(after.bodies()[0].edges.size(), 1u);
-    EXPECT_TRUE(after.find(first.handle(), index)) << "later calls name the nodes of the first template";
-    EXPECT_FALSE(after.find(again.handle(), index));
+    EXPECT_TRUE(after.find(first.handle(), place)) << "later calls name the nodes of the first template";
+    EXPECT_FALSE(after.find(again.handle(), place));
     EXPECT_FALSE(after.bodies()[0].nodes[1].enabled);
     EXPECT_EQ(word(after.bodies()[0], after.bodies()[0].kernels[0]), 2u);
 }
@@ -249,10 +276,11 @@ TEST_F(GraphSnapshotChange, DroppedDataGoesAndNamesStay) {
     EXPECT_FALSE(snapshot.edges_known()) << "what was dropped is not read again";
 
     std::uint64_t value = 7;
-    ASSERT_TRUE(snapshot.set_kernel(1, parameters_of(one, value), functions)) << "to be scanned, then dropped again";
+    ASSERT_TRUE(snapshot.set_kernel({0, 1}, parameters_of(one, value), functions))
+        << "to be scanned, then dropped again";
     EXPECT_EQ(word(body, body.kernels[1]), 7u);
     std::uint64_t other = 9;
-    ASSERT_TRUE(snapshot.set_kernel(0, parameters_of(one, other), functions));
+    ASSERT_TRUE(snapshot.set_kernel({0, 0}, parameters_of(one, other), functions));
     EXPECT_EQ(word(body, body.kernels[0]), 9u);
     EXPECT_EQ(word(body, body.kernels[1]), 7u) << "where its arguments stood before says nothing now";
 }

@@ -164,7 +164,7 @@ TEST_F(LivenessScan, NodeWithAnAddressThatTheDriverSaysNothingAboutIsOpaque) {
     EXPECT_EQ(first.unanswered[0].node, 0u);
     EXPECT_EQ(first.references.size(), 2u) << "the other node is not concerned";
     driver.failing_attributes = 2;
-    const Scan kernel = scan_node(snapshot, 1, seen);
+    const Scan kernel = scan_node(snapshot, {0, 1}, seen);
     EXPECT_EQ(kernel.opaque, 1u) << "once for both of its addresses";
     EXPECT_TRUE(kernel.references.empty());
     const Scan later = scan(snapshot, seen);
@@ -207,8 +207,8 @@ TEST_F(LivenessScan, OneNodeIsScannedWithAllBelowIt) {
     graph.add_child(middle);
     graph.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = a;
     const graph::Snapshot snapshot = read();
-    const Scan first = scan_node(snapshot, 0, seen), second = scan_node(snapshot, 1, seen),
-               third = scan_node(snapshot, 2, seen);
+    const Scan first = scan_node(snapshot, {0, 0}, seen), second = scan_node(snapshot, {0, 1}, seen),
+               third = scan_node(snapshot, {0, 2}, seen);
     for (const Scan* const scan : {&first, &second, &third})
         ASSERT_EQ(scan->references.size(), 1u);
     EXPECT_EQ(input(first, 0), b);

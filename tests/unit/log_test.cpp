@@ -300,6 +300,29 @@ TEST_F(LogTest, NoMemoryCostsNoLine) {
     EXPECT_EQ(captured.text(), "keepgraph: " + large + "\nkeepgraph: two\nkeepgraph: lines\n");
 }
 
+TEST_F(LogTest, WithoutMemoryWhatGoesOutAtOnceEndsWithALine) {
+    line("the logger is made");
+    std::string text = "finding";
+    for (int i = 0; i < 100; ++i)
+        text += "\n    frame " + std::to_string(i) + std::string(50, '.');
+    Pipe pipe(O_DIRECT);
+    {
+        const StderrAs as(pipe.ends[1]);
+        const NoMemory none;
+        line(text);
+    }
+    ::fcntl(pipe.ends[0], F_SETFL, O_NONBLOCK);
+    std::string all;
+    int packets = 0;
+    char packet[4096];
+    for (ssize_t n; (n = ::read(pipe.ends[0], packet, sizeof packet)) > 0; ++packets) {
+        all.append(packet, static_cast<std::size_t>(n));
+        EXPECT_EQ(all.back(), '\n') << "another thread's line would stand in the middle of this one: " << all;
+    }
+    EXPECT_GT(packets, 1) << "there was memory after all";
+    EXPECT_EQ(all.size(), text.size() + 101 * std::string("keepgraph: ").size() + 1);
+}
+
 TEST_F(LogTest, NoMemoryForTheLoggerCostsNoLine) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process that has no logger yet
     EXPECT_EXIT(

@@ -99,7 +99,7 @@ struct Program {
         destroy(exec_number(2), true);
         void* const leaving = template_destroying(graph.handle());
         template_destroyed(leaving, true);
-        stream_destroyed(stream);
+        stream_destroyed(stream_destroying(stream), true);
         code_unloading();
         finish();
     }
