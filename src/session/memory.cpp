@@ -2,6 +2,7 @@
 //
 // Births and deaths of memory that graphs refer to.
 #include <algorithm>
+#include <optional>
 
 #include "driver/api.h"
 #include "log/log.h"
@@ -99,7 +100,9 @@ bool KnownDead::find(std::uintptr_t address, memory::Allocation& out) const {
         return false;
     bool readable_at_death = true;
     {
-        const std::unique_ptr<Locked> lock(lock_ == Lock::take ? new Locked(session_) : nullptr);
+        std::optional<Locked> lock;
+        if (lock_ == Lock::take)
+            lock.emplace(session_);
         auto at = session_.dead.upper_bound(address);
         if (at == session_.dead.begin())
             return false;
