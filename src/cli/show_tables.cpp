@@ -146,8 +146,7 @@ void print_graphs(Page& page, const Recording& recording, StackText& stacks) {
     table.print(page);
     if (!all_counted)
         page.paragraph(recording.summary
-                           ? "  replays ?: of graphs that are never destroyed the count is in their file only "
-                             "(WRITE=graphs)"
+                           ? "  replays ?: the event with the count was left out (OPTIONS=out_max)"
                            : "  replays ? (not known) and N+ (at least N): a graph's count is written when it "
                              "is destroyed, when it has a finding and when the process ends in order");
 }

@@ -33,7 +33,7 @@ Fate fate_of(const Allocation& allocation, CUresult& answer) noexcept {
     const auto ask = driver::api().cuPointerGetAttribute;
     answer = ask != nullptr ? ask(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, allocation.base) : CUDA_ERROR_NOT_FOUND;
     if (answer == CUDA_SUCCESS)
-        return id == allocation.id ? Fate::alive : Fate::gone;
+        return id == allocation.id ? Fate::alive : Fate::replaced;
     return answer == CUDA_ERROR_INVALID_VALUE ? Fate::gone : Fate::unknown;
 }
 

@@ -31,9 +31,9 @@ struct Allocation {
 
 /// `unknown`: the driver failed to answer (it is shutting down, the context is lost, ...), which says nothing about the
 /// memory.
-enum class Fate : unsigned char { alive, gone, unknown };
+enum class Fate : unsigned char { alive, gone, replaced, unknown };
 /// What became of `allocation`; `answer` is what the driver returned. It is gone when nothing is allocated at its base
-/// (CUDA_ERROR_INVALID_VALUE) or something with another id is. About 40 ns. Any thread; the caller holds a
+/// (CUDA_ERROR_INVALID_VALUE), replaced when something with another id is. About 40 ns. Any thread; the caller holds a
 /// driver::RelaxedCapture.
 Fate fate_of(const Allocation& allocation, CUresult& answer) noexcept;
 

@@ -126,6 +126,16 @@ bool add_destroy(Recording& recording, const Json& event, std::uint64_t, std::st
     return true;
 }
 
+bool add_living(Recording& recording, const Json& event, std::uint64_t, std::string& error) {
+    const Number number = count_of(event, "graph");
+    if (!number)
+        return missing("graph", error);
+    RecordedGraph& graph = graph_of(recording, *number);
+    graph.replays = count_of(event, "replays");
+    graph.updates = count_of(event, "updates");
+    return true;
+}
+
 bool add_finding(Recording& recording, const Json& event, std::uint64_t, std::string& error) {
     const Number number = count_of(event, "finding");
     if (!number)
@@ -201,6 +211,7 @@ constexpr Handler handlers[] = {
     {"module", add_module},   {"stack", add_stack},     {"capture", add_capture}, {"instantiate", add_instantiate},
     {"update", add_update},   {"destroy", add_destroy}, {"finding", add_finding}, {"notice", add_notice},
     {"summary", add_summary}, {"death", ignore},        {"birth", ignore},        {"coverage", ignore},
+    {"living", add_living},
 };
 
 }  // namespace

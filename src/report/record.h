@@ -91,7 +91,7 @@ struct RecordedGraph {
     std::map<std::string, std::uint64_t> nodes;
     Number inputs;
     Number opaque;
-    Number replays;  ///< known once the exec was destroyed, or from its graph file
+    Number replays;  ///< known once the exec was destroyed or the process ended in order
     Number updates;
     bool changed = false;  ///< an update was recorded
     bool destroyed = false;

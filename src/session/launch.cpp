@@ -258,8 +258,10 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
         verdict.more = exec.more_said = exec.findings_seen - most_shown;
     // The file holds all findings of its graph: writing it for each would make a program with a bug in a loop crawl.
     if (count > 0 && session.settings.write_findings && session.recording.wanted() &&
-        exec.findings_seen >= 2 * exec.findings_in_file)
+        exec.findings_seen >= 2 * exec.findings_at_attempt) {
+        exec.findings_at_attempt = exec.findings_seen;
         write_graph_file(session, exec);
+    }
     return verdict;
 }
 
@@ -284,7 +286,7 @@ bool examine_launch(const char* call, CUgraphExec handle, LaunchRecord*& record)
             verdict = examine(session, *found->second, launch);
             refuse = verdict.wrong && session.settings.on_finding == config::OnFinding::refuse;
             abort = verdict.wrong && session.settings.on_finding == config::OnFinding::abort;
-            // With warn everything was said. A slot's grade only falls and new deaths set it again.
+            // With warn everything was said. New deaths and grades that rise set it again.
             if (session.settings.on_finding == config::OnFinding::warn || !verdict.wrong)
                 record->attention.store(false, std::memory_order_release);
         }

@@ -201,6 +201,8 @@ void finish() noexcept {
         for (const auto& [number, exec] : session.by_number) {
             const std::uint64_t total = exec->launches->total();
             replays += total;
+            if (session.recording.wanted())
+                session.recording.event("living", {{"graph", number}, {"replays", total}, {"updates", exec->updates}});
             if (exec->has_file && (exec->replays_in_file != total || exec->findings_in_file != exec->findings_seen))
                 write_graph_file(session, *exec);
         }

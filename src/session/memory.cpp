@@ -43,7 +43,7 @@ bool is_readable(std::uintptr_t address) noexcept {
     return trace::read_memory(address, &byte, 1) != trace::ReadResult::bad_address;
 }
 
-void die(Session& session, const TrackedPtr& tracked, const Event& death) {
+void die(Session& session, const TrackedPtr& tracked, const Event& death, memory::Fate fate) {
     tracked->dead = true;
     tracked->death = death;
     tracked->readable_at_death = is_readable(tracked->allocation.base);
@@ -51,7 +51,16 @@ void die(Session& session, const TrackedPtr& tracked, const Event& death) {
     if (at != session.alive.end() && at->second == tracked)
         session.alive.erase(at);
     tracked_alive.store(session.alive.size(), std::memory_order_release);
-    session.dead[tracked->allocation.base] = tracked;
+    if (fate == memory::Fate::replaced &&
+        memory::identify(tracked->allocation.base, tracked->younger) == memory::Identity::known) {
+        // Another thread was given the address before the call that freed it returned here, and born() saw nothing
+        // dead.
+        tracked->has_younger = true;
+        tracked->younger_birth.call = "an unseen call";
+        tracked->younger_birth.stack_missing = "not recorded (it came before the free returned)";
+    } else {
+        session.dead[tracked->allocation.base] = tracked;
+    }
     dead_addresses.store(session.dead.size(), std::memory_order_release);
     for (Exec* const exec : tracked->execs)
         exec->launches->attention.store(true, std::memory_order_release);
@@ -82,7 +91,7 @@ void* referenced(const char* call, std::uintptr_t base, std::size_t size) noexce
 
 }  // namespace
 
-bool is_gone(Session& session, const memory::Allocation& allocation) {
+memory::Fate fate_of(Session& session, const memory::Allocation& allocation) {
     CUresult answer = CUDA_SUCCESS;
     const memory::Fate fate = memory::fate_of(allocation, answer);
     if (fate == memory::Fate::unknown && !session.said_fate_unknown) {
@@ -92,7 +101,12 @@ bool is_gone(Session& session, const memory::Allocation& allocation) {
         log::warn(text);
         session.recording.event("notice", {{"text", text}});
     }
-    return fate == memory::Fate::gone;
+    return fate;
+}
+
+bool is_gone(Session& session, const memory::Allocation& allocation) {
+    const memory::Fate fate = fate_of(session, allocation);
+    return fate == memory::Fate::gone || fate == memory::Fate::replaced;
 }
 
 bool KnownDead::find(std::uintptr_t address, memory::Allocation& out) const {
@@ -121,10 +135,14 @@ bool KnownDead::find(std::uintptr_t address, memory::Allocation& out) const {
     return !is_readable(address);
 }
 
+bool refers_to_dead(const Exec& exec) noexcept {
+    return std::any_of(exec.inputs.begin(), exec.inputs.end(),
+                       [](const Exec::Input& input) { return input.references > 0 && input.tracked->dead; });
+}
+
 void look_again(Session& session) {
     for (const auto& [number, exec] : session.by_number)
-        if (std::any_of(exec->inputs.begin(), exec->inputs.end(),
-                        [](const Exec::Input& input) { return input.references > 0 && input.tracked->dead; }))
+        if (refers_to_dead(*exec))
             exec->launches->attention.store(true, std::memory_order_release);
 }
 
@@ -132,11 +150,30 @@ TrackedPtr track(Session& session, const memory::Allocation& found) {
     if (const auto gone = session.dead.find(found.base);
         gone != session.dead.end() && gone->second->allocation.id == found.id)
         return gone->second;
+    const auto known = session.alive.find(found.base);
+    if (known != session.alive.end() && known->second->allocation.id == found.id)
+        return known->second;
+    // The scan that found it did not hold the lock: it may have gone since, and somebody else may live there.
+    if (is_gone(session, found)) {
+        auto gone = std::make_shared<Tracked>();
+        gone->allocation = found;
+        gone->dead = true;
+        gone->death.call = "an unseen call";
+        gone->death.stack_missing = "not recorded (the graph was being read, nobody knew that it refers to this)";
+        if (known != session.alive.end()) {
+            gone->has_younger = true;
+            gone->younger = known->second->allocation;
+            gone->younger_birth = known->second->birth;
+        }
+        return gone;
+    }
     TrackedPtr& slot = session.alive[found.base];
     // cuMemFreeHost would have been seen: this is the program's own memory, registered once more, and as good as
     // before.
-    if (slot != nullptr && slot->allocation.kind == memory::Kind::pinned && found.kind == memory::Kind::pinned)
+    if (slot != nullptr && slot->allocation.kind == memory::Kind::pinned && found.kind == memory::Kind::pinned) {
         slot->allocation = found;
+        slot->has_birth = false;
+    }
     if (slot == nullptr || slot->allocation.id != found.id) {
         // Another id at a known base: the older one died without a call that we saw.
         const TrackedPtr older = slot;
@@ -215,8 +252,9 @@ void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* 
         const driver::RelaxedCapture relaxed;
         const Locked lock(session);
         for (const auto& tracked : dying->all)
-            if (!tracked->dead && is_gone(session, tracked->allocation))
-                die(session, tracked, dying->event);
+            if (const memory::Fate fate = tracked->dead ? memory::Fate::alive : fate_of(session, tracked->allocation);
+                fate == memory::Fate::gone || fate == memory::Fate::replaced)
+                die(session, tracked, dying->event, fate);
     });
 }
 

@@ -98,7 +98,7 @@ void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change 
         if (new_parameters) {
             replace_references(session, exec, place);
             check_deaths(session, exec, frees_before);
-        } else {
+        } else if (refers_to_dead(exec)) {
             exec.launches->attention.store(true, std::memory_order_release);  // what was off may have died meanwhile
         }
         if (exec.snapshot.data_dropped())

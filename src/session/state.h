@@ -88,9 +88,10 @@ struct Exec {
     std::map<std::uint64_t, config::Grade> kept_back;  ///< allocations whose finding is below the grade of ON_FINDING
     std::vector<report::Json> findings;                ///< for the graph's file, the first most_in_file of them
     std::size_t findings_seen = 0;
-    std::size_t more_said = 0;         ///< the last "and N more" on stderr
-    std::size_t findings_in_file = 0;  ///< how many had been seen when the file was written
-    bool has_file = false;             ///< graph-<n>.json was written
+    std::size_t more_said = 0;            ///< the last "and N more" on stderr
+    std::size_t findings_at_attempt = 0;  ///< the same when the file was last tried, on a disk that may be full
+    std::size_t findings_in_file = 0;     ///< how many had been seen when the file was written
+    bool has_file = false;                ///< graph-<n>.json was written
     std::uint64_t replays_in_file = 0;
 };
 
@@ -199,9 +200,9 @@ void write_graph_file(Session& session, Exec& exec);
 void record_coverage(Session& session);
 
 // memory.cpp
-/// Whether `allocation` is no more, which only the driver knows. When it fails to answer that is no death: said once. A
-/// finding has to be true; and a death that is missed so shows when another graph is made on the same address. Under
-/// the lock; the caller holds a RelaxedCapture.
+/// Whether `allocation` is no more, which only the driver knows; its address may be another one's by now. When the
+/// driver fails to answer that is no death: said once. A finding has to be true; and a death that is missed so shows
+/// when another graph is made on the same address. Under the lock; the caller holds a RelaxedCapture.
 bool is_gone(Session& session, const memory::Allocation& allocation);
 /// The allocation of `found` as the session tracks it. Under the lock.
 TrackedPtr track(Session& session, const memory::Allocation& found);
@@ -219,6 +220,8 @@ class KnownDead final : public memory::Dead {
     Session& session_;
     const Lock lock_;
 };
+/// Whether `exec` refers to memory that is dead, switched off or not. Under the lock.
+bool refers_to_dead(const Exec& exec) noexcept;
 /// References of live execs may have a higher grade than when they were looked at. Under the lock.
 void look_again(Session& session);
 /// `exec` refers no more to what `input` names. Under the lock.

@@ -23,6 +23,20 @@ Conditions recorded(const TempFolder& folder, const std::string& write = "findin
     return conditions;
 }
 
+TEST(Recording, CountsReplaysOfAGraphThatIsNeverDestroyed) {
+    TempFolder folder;
+    const Outcome outcome =
+        expect_transparent({victim("exits_driver"), "return"},
+                           Conditions{}.with("KEEPGRAPH_OUT", folder / "out").with("KEEPGRAPH_WRITE", "none"));
+    EXPECT_TRUE(outcome.ended_with(7)) << outcome.describe();
+    const Recording recording = Recording::read(folder / "out");
+    ASSERT_EQ(recording.of_type("living").size(), 1u) << outcome.describe();
+    EXPECT_EQ(recording.of_type("living")[0].at("graph"), 1);
+    EXPECT_EQ(recording.of_type("living")[0].at("replays"), 2);
+    for (const Json& gone : recording.of_type("destroy"))
+        EXPECT_EQ(gone.at("what"), "template") << "the graph was destroyed";
+}
+
 TEST(Recording, FindingIsWholeAndPointsToItsStacks) {
     TempFolder folder;
     expect_transparent({victim("recycled_shared")}, recorded(folder));

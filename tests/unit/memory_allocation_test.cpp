@@ -23,7 +23,7 @@ TEST_F(MemoryAllocation, FateIsToldByTheBufferId) {
     driver.memory = {{7, first, 0x100}};
     EXPECT_EQ(fate_of(allocation, answer), Fate::alive);
     driver.memory = {{8, first, 0x100}};
-    EXPECT_EQ(fate_of(allocation, answer), Fate::gone) << "the address belongs to other memory";
+    EXPECT_EQ(fate_of(allocation, answer), Fate::replaced) << "the address belongs to other memory";
     driver.memory = {};
     EXPECT_EQ(fate_of(allocation, answer), Fate::gone);
     EXPECT_EQ(answer, CUDA_ERROR_INVALID_VALUE);

@@ -130,7 +130,7 @@ TEST_F(ReaderTest, HostileValuesNeverCrash) {
           std::string("99999999999999999999999"), std::string("1.5"), std::string("\"0xfffffffffffffffff\""),
           std::string("\"\\ud800\""), std::string("[[1]]"), std::string("{\"stack\": []}"), deep}) {
         for (const std::string type : {"module", "stack", "capture", "instantiate", "update", "destroy", "death",
-                                       "birth", "finding", "coverage", "notice", "summary"}) {
+                                       "birth", "finding", "coverage", "living", "notice", "summary"}) {
             std::string line = "{\"type\": \"" + type + "\"";
             for (const std::string key :
                  {"id", "frames", "python", "capture", "graph", "nodes", "finding", "allocation", "death", "younger",
