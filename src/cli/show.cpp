@@ -127,7 +127,8 @@ void check_recorded(const report::Recording& recording, std::uint64_t graph) {
         text +=
             fmt::format(". Its file is missing since {}. Raise the limit with KEEPGRAPH_OPTIONS=out_max=SIZE", limit);
     else if (!writes_all_graphs(recording))
-        text += ". To record every graph, run the program with `keepgraph run --write graphs`, or KEEPGRAPH_WRITE=graphs";
+        text +=
+            ". To record every graph, run the program with `keepgraph run --write graphs`, or KEEPGRAPH_WRITE=graphs";
     throw Refusal{failed, text};
 }
 
