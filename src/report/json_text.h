@@ -21,6 +21,14 @@ class JsonText {
     void begin_object() { open('{'); }
     void end_object() { close('}'); }
     void begin_array() { open('['); }
+    void begin_object(std::string_view name) {
+        key(name);
+        begin_object();
+    }
+    void begin_array(std::string_view name) {
+        key(name);
+        begin_array();
+    }
     void end_array() { close(']'); }
     void key(std::string_view name) {
         separate();

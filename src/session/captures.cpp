@@ -10,8 +10,21 @@
 namespace keepgraph::session {
 namespace {
 
-using TemplateNode = std::unordered_map<CUgraph, Template>::node_type;
-using CaptureNode = std::map<CaptureKey, CapturePtr>::node_type;
+using TemplateNode = decltype(Session::templates)::node_type;
+using CaptureNode = decltype(Session::captures)::node_type;
+
+/// The entry of a handle that is being destroyed, or null. It leaves before the real call, since another thread can get
+/// the same handle before that returns.
+template <class Map>
+void* take_out(const char* what, Map Session::*map, const typename Map::key_type& key) noexcept {
+    void* leaving = nullptr;
+    guarded(what, [&](Session& session) {
+        const Locked lock(session);
+        if (auto node = (session.*map).extract(key); !node.empty())
+            leaving = new typename Map::node_type(std::move(node));
+    });
+    return leaving;
+}
 
 CaptureKey key_of(CUstream stream) {
     if (stream == nullptr)
@@ -85,13 +98,7 @@ void capture_ended(const char* call, CUstream stream, CUresult result, CUgraph g
 }
 
 void* stream_destroying(CUstream stream) noexcept {
-    void* leaving = nullptr;
-    guarded("stream", [&](Session& session) {
-        const Locked lock(session);
-        if (auto node = session.captures.extract(key_of(stream)); !node.empty())
-            leaving = new CaptureNode(std::move(node));
-    });
-    return leaving;
+    return take_out("stream", &Session::captures, key_of(stream));
 }
 
 void stream_destroyed(void* leaving, bool succeeded) noexcept {
@@ -132,13 +139,7 @@ void template_changing(CUgraphNode node) noexcept {
 }
 
 void* template_destroying(CUgraph graph) noexcept {
-    void* leaving = nullptr;
-    guarded("template", [&](Session& session) {
-        const Locked lock(session);
-        if (auto node = session.templates.extract(graph); !node.empty())
-            leaving = new TemplateNode(std::move(node));
-    });
-    return leaving;
+    return take_out("template", &Session::templates, graph);
 }
 
 void template_destroyed(void* leaving, bool succeeded) noexcept {

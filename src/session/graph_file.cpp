@@ -51,8 +51,7 @@ class Names {
 };
 
 void add_kernel(JsonText& json, const Body& body, const graph::Kernel& kernel, const std::string& name) {
-    json.key("kernel");
-    json.begin_object();
+    json.begin_object("kernel");
     json.member("mangled", kernel.function->mangled);
     json.member("function", name);
     add_three(json, "grid", kernel.grid);
@@ -62,8 +61,7 @@ void add_kernel(JsonText& json, const Body& body, const graph::Kernel& kernel, c
     if (!kernel.arguments_known)
         return;
     const auto packed = body.arguments_of(kernel);
-    json.key("arguments");
-    json.begin_array();
+    json.begin_array("arguments");
     for (std::size_t i = 0; i < kernel.function->parameters.size(); ++i) {
         const auto [offset, size] = kernel.function->parameters[i];
         json.begin_object();
@@ -91,8 +89,7 @@ void add_detail(JsonText& json, const Body& body, const graph::Node& node, Names
         }
         case CU_GRAPH_NODE_TYPE_MEMCPY: {
             const CUDA_MEMCPY3D& copy = body.copies[node.detail];
-            json.key("memcpy");
-            json.begin_object();
+            json.begin_object("memcpy");
             json.member("src", copy_end(copy.srcMemoryType, copy.srcHost, copy.srcDevice, copy.srcArray));
             json.member("dst", copy_end(copy.dstMemoryType, copy.dstHost, copy.dstDevice, copy.dstArray));
             json.member("width_bytes", copy.WidthInBytes);
@@ -105,8 +102,7 @@ void add_detail(JsonText& json, const Body& body, const graph::Node& node, Names
         }
         case CU_GRAPH_NODE_TYPE_MEMSET: {
             const CUDA_MEMSET_NODE_PARAMS& set = body.sets[node.detail];
-            json.key("memset");
-            json.begin_object();
+            json.begin_object("memset");
             json.member("dst", hex(static_cast<std::uintptr_t>(set.dst)));
             json.member("value", set.value);
             json.member("element_size", set.elementSize);
@@ -118,8 +114,7 @@ void add_detail(JsonText& json, const Body& body, const graph::Node& node, Names
         }
         case CU_GRAPH_NODE_TYPE_HOST: {
             const CUDA_HOST_NODE_PARAMS& host = body.hosts[node.detail];
-            json.key("host");
-            json.begin_object();
+            json.begin_object("host");
             json.member("function", hex(reinterpret_cast<const void*>(host.fn)));
             json.member("user_data", hex(host.userData));
             json.end_object();
@@ -128,8 +123,7 @@ void add_detail(JsonText& json, const Body& body, const graph::Node& node, Names
         case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
         case CU_GRAPH_NODE_TYPE_MEM_FREE: {
             const graph::Memory& memory = body.memories[node.detail];
-            json.key("memory");
-            json.begin_object();
+            json.begin_object("memory");
             json.member("address", hex(static_cast<std::uintptr_t>(memory.address)));
             if (memory.size > 0)
                 json.member("size", memory.size);
@@ -169,8 +163,7 @@ void add_references(JsonText& json, const Exec& exec, std::vector<liveness::Refe
                     std::vector<liveness::Reference>::const_iterator last) {
     if (first == last)
         return;
-    json.key("references");
-    json.begin_array();
+    json.begin_array("references");
     for (; first != last; ++first) {
         const memory::Allocation& allocation = exec.inputs[first->input].tracked->allocation;
         json.begin_object();
@@ -190,13 +183,11 @@ struct Neighbours {
         std::stable_sort(by_end.begin(), by_end.end(), [](const auto& a, const auto& b) { return a.to < b.to; });
     }
     void add(JsonText& json, std::uint32_t node) {
-        json.key("dependencies");
-        json.begin_array();
+        json.begin_array("dependencies");
         for (; before < by_end.size() && by_end[before].to == node; ++before)
             json.value(by_end[before].from);
         json.end_array();
-        json.key("dependents");
-        json.begin_array();
+        json.begin_array("dependents");
         for (; after < edges.size() && edges[after].from == node; ++after)
             json.value(edges[after].to);
         json.end_array();
@@ -214,8 +205,7 @@ void add_body(JsonText& json, const Exec& exec, std::uint32_t index, Names& name
     json.member("edges_known", body.edges_known);
     auto reference = std::lower_bound(exec.references.begin(), exec.references.end(), index,
                                       [](const liveness::Reference& a, std::uint32_t b) { return a.body < b; });
-    json.key("nodes");
-    json.begin_array();
+    json.begin_array("nodes");
     Neighbours neighbours(body);
     for (std::uint32_t i = 0; i < body.nodes.size() && json.text().size() <= most; ++i) {
         const graph::Node& node = body.nodes[i];
@@ -235,8 +225,7 @@ void add_body(JsonText& json, const Exec& exec, std::uint32_t index, Names& name
     }
     json.end_array();
     json.break_line();
-    json.key("edges");
-    json.begin_array();
+    json.begin_array("edges");
     for (const graph::Edge& edge : body.edges) {
         if (json.text().size() > most)
             break;
@@ -274,8 +263,7 @@ void write_graph_file(Session& session, Exec& exec) {
     // What does not fit into the recording is not made either: the host waits for this.
     const std::size_t most = session.settings.out_max;
     add_body(json, exec, 0, names, most);
-    json.key("graphs");
-    json.begin_array();
+    json.begin_array("graphs");
     for (std::uint32_t i = 1; i < exec.snapshot.bodies().size() && json.text().size() <= most; ++i) {
         json.break_line();
         json.begin_object();
@@ -286,8 +274,7 @@ void write_graph_file(Session& session, Exec& exec) {
     }
     json.end_array();
     json.break_line();
-    json.key("allocations");
-    json.begin_array();
+    json.begin_array("allocations");
     for (const Exec::Input& input : exec.inputs)
         if (input.references > 0) {
             json.break_line();
@@ -295,8 +282,7 @@ void write_graph_file(Session& session, Exec& exec) {
         }
     json.end_array();
     json.break_line();
-    json.key("findings");
-    json.begin_array();
+    json.begin_array("findings");
     for (const report::Json& finding : exec.findings) {
         json.break_line();
         json.raw(finding.dump());

@@ -44,6 +44,15 @@ inline Outcome keepgraph(std::vector<std::string> words, const Environment& more
     return preload_tests::run(command);
 }
 
+/// Runs fake_app, which does as `words` say, under `run --error-exitcode 99 OPTIONS...`.
+inline Outcome counted(const TempFolder& folder, std::vector<std::string> words,
+                       const std::vector<std::string>& options = {}, const Environment& more = {}) {
+    words.insert(words.begin(), {"--", fake_app()});
+    words.insert(words.begin(), options.begin(), options.end());
+    words.insert(words.begin(), {"run", "--error-exitcode", "99"});
+    return keepgraph(words, more, folder.path());
+}
+
 inline bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }

@@ -7,16 +7,6 @@
 namespace keepgraph::cli_tests {
 namespace {
 
-Outcome counted(const TempFolder& folder, std::vector<std::string> words, const std::string& out = "") {
-    std::vector<std::string> all{"run", "--error-exitcode", "99"};
-    if (!out.empty()) {
-        all.insert(all.end(), {"--out", out});
-    }
-    all.insert(all.end(), {"--", fake_app()});
-    all.insert(all.end(), words.begin(), words.end());
-    return keepgraph(all, {}, folder.path());
-}
-
 std::size_t recordings_below(const std::string& folder) {
     std::size_t count = 0;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
@@ -55,7 +45,7 @@ TEST(ErrorExitcode, NWithFindingsHoweverTheProgramEnds) {
 
 TEST(ErrorExitcode, EveryProcessHasARecordingInTheRunsFolder) {
     TempFolder folder;
-    const Outcome outcome = counted(folder, {"finding", "fork", "finding"}, "runs/one");
+    const Outcome outcome = counted(folder, {"finding", "fork", "finding"}, {"--out", "runs/one"});
     EXPECT_TRUE(outcome.ended_with(99)) << outcome.describe();
     EXPECT_TRUE(contains(outcome.err, "keepgraph: 4 findings in " + folder.path() + "/runs/one:"))
         << outcome.describe();
@@ -64,8 +54,8 @@ TEST(ErrorExitcode, EveryProcessHasARecordingInTheRunsFolder) {
 
 TEST(ErrorExitcode, RecordingsOfOtherRunsDoNotCount) {
     TempFolder folder;
-    EXPECT_TRUE(counted(folder, {"finding"}, "rec").ended_with(99));
-    const Outcome second = counted(folder, {"no-finding", "exit", "4"}, "rec");
+    EXPECT_TRUE(counted(folder, {"finding"}, {"--out", "rec"}).ended_with(99));
+    const Outcome second = counted(folder, {"no-finding", "exit", "4"}, {"--out", "rec"});
     EXPECT_TRUE(second.ended_with(4)) << second.describe();
     EXPECT_EQ(recordings_below(folder / "rec"), 1u);
     EXPECT_EQ(recordings_below(folder / "rec-1"), 1u);
@@ -134,7 +124,7 @@ TEST(ErrorExitcode, ShowFindsTheRecordingsOfTheRun) {
 
 TEST(ErrorExitcode, FolderThatCannotBeMadeIsSaid) {
     TempFolder folder;
-    const Outcome outcome = counted(folder, {"exit", "0"}, "/dev/null/rec");
+    const Outcome outcome = counted(folder, {"exit", "0"}, {"--out", "/dev/null/rec"});
     EXPECT_TRUE(outcome.ended_with(125)) << outcome.describe();
     EXPECT_TRUE(contains(outcome.err, "--error-exitcode needs a recording")) << outcome.describe();
     const Outcome bad = keepgraph({"run", "--error-exitcode", "9", "--", fake_app()}, {{"KEEPGRAPH_OUT", "x%q"}});

@@ -7,11 +7,6 @@
 namespace keepgraph::cli_tests {
 namespace {
 
-Outcome counted(const TempFolder& folder, std::vector<std::string> words, const Environment& more = {}) {
-    words.insert(words.begin(), {"run", "--error-exitcode", "99", "--", fake_app()});
-    return keepgraph(words, more, folder.path());
-}
-
 /// Below `limit` blocks of `ulimit -f`, on the double.
 Outcome limited(const TempFolder& folder, const std::string& limit, const std::string& program,
                 const std::string& redirection = "") {
@@ -113,7 +108,7 @@ TEST(NotWhole, CoverageWithoutAGraphIsWhole) {
 
 TEST(NotWhole, CheckOffIsWrongUsage) {
     TempFolder folder;
-    const Outcome outcome = counted(folder, {"exit", "0"}, {{"KEEPGRAPH_CHECK", "off"}});
+    const Outcome outcome = counted(folder, {"exit", "0"}, {}, {{"KEEPGRAPH_CHECK", "off"}});
     EXPECT_TRUE(outcome.ended_with(2)) << outcome.describe();
     EXPECT_TRUE(contains(outcome.err, "CHECK=off")) << outcome.describe();
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));

@@ -69,6 +69,31 @@ void life(Out& out, size_t size, Allocate allocate, Free free) {
     free(q);
 }
 
+/// Addresses for two mappings of the least size, and memory for them. Nothing is mapped at first.
+struct Reservation {
+    CUmemAllocationProp properties = {};
+    size_t size = 0;  // of one mapping
+    CUdeviceptr base = 0;
+    CUmemGenericAllocationHandle memory[2] = {};
+
+    Reservation() {
+        properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        MUST(CU(cuMemGetAllocationGranularity)(&size, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+        MUST(CU(cuMemAddressReserve)(&base, 2 * size, size_t{0}, CUdeviceptr{0}, 0ull));
+        for (CUmemGenericAllocationHandle& handle : memory)
+            MUST(CU(cuMemCreate)(&handle, size, &properties, 0ull));
+    }
+    /// Not by a destructor, which could not say that the driver refused.
+    void release() {
+        for (CUmemGenericAllocationHandle handle : memory)
+            MUST(CU(cuMemRelease)(handle));
+        MUST(CU(cuMemAddressFree)(base, 2 * size));
+    }
+    void map(size_t which) { MUST(CU(cuMemMap)(base + which * size, size, size_t{0}, memory[which], 0ull)); }
+    void unmap(size_t which) { MUST(CU(cuMemUnmap)(base + which * size, size)); }
+};
+
 }  // namespace
 
 PROBE("identity.cuMemAlloc") {
@@ -117,17 +142,11 @@ PROBE("identity.cuMemAllocAsync") {
     MUST(CU(cuStreamSynchronize)(static_cast<CUstream>(stream)));
 }
 PROBE("identity.virtual") {
-    CUmemAllocationProp prop = {};
-    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    size_t size = 0;
-    CUdeviceptr p = 0;
-    CUmemGenericAllocationHandle handle = 0;
-    MUST(CU(cuMemGetAllocationGranularity)(&size, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    MUST(CU(cuMemAddressReserve)(&p, 2 * size, size_t{0}, CUdeviceptr{0}, 0ull));
-    MUST(CU(cuMemCreate)(&handle, size, &prop, 0ull));
+    Reservation place;
+    const CUdeviceptr p = place.base;
+    const size_t size = place.size;
     out("reserved", identity(p).code);
-    MUST(CU(cuMemMap)(p, size, size_t{0}, handle, 0ull));
+    place.map(0);
     const Identity first = identity(p);
     out("mapped", first.code);
     out("inside", identity(p + size / 2).id == first.id);
@@ -137,36 +156,28 @@ PROBE("identity.virtual") {
     const auto range = attribute<size_t>(p, CU_POINTER_ATTRIBUTE_RANGE_SIZE, &code);
     out("granules", static_cast<long long>(range / size));
     CUmemAccessDesc access = {};
-    access.location = prop.location;
+    access.location = place.properties.location;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     out("set_access", CU(cuMemSetAccess)(p, size, static_cast<const CUmemAccessDesc*>(&access), size_t{1}));
     attribute<CUdeviceptr>(p, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, &code);
     out("device_pointer_then", code);
     out("same_id_then", identity(p).id == first.id);
-    MUST(CU(cuMemUnmap)(p, size));
+    place.unmap(0);
     out("unmapped", identity(p).code);
-    MUST(CU(cuMemMap)(p, size, size_t{0}, handle, 0ull));
+    place.map(0);
     const Identity second = identity(p);
     out("mapped_again", second.code);
     out("other_id", second.id != first.id);
-    MUST(CU(cuMemUnmap)(p, size));
-    MUST(CU(cuMemRelease)(handle));
-    MUST(CU(cuMemAddressFree)(p, 2 * size));
+    place.unmap(0);
+    place.release();
 }
 // Each mapping has an id of its own, and the range of the whole reservation.
 PROBE("identity.two_mappings") {
-    CUmemAllocationProp prop = {};
-    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    size_t size = 0;
-    CUdeviceptr p = 0;
-    CUmemGenericAllocationHandle handles[2] = {};
-    MUST(CU(cuMemGetAllocationGranularity)(&size, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    MUST(CU(cuMemAddressReserve)(&p, 2 * size, size_t{0}, CUdeviceptr{0}, 0ull));
-    for (size_t i = 0; i < 2; ++i) {
-        MUST(CU(cuMemCreate)(&handles[i], size, &prop, 0ull));
-        MUST(CU(cuMemMap)(p + i * size, size, size_t{0}, handles[i], 0ull));
-    }
+    Reservation place;
+    const CUdeviceptr p = place.base;
+    const size_t size = place.size;
+    place.map(0);
+    place.map(1);
     const Identity first = identity(p);
     const Identity second = identity(p + size + 64);
     out("first", first.code);
@@ -179,13 +190,11 @@ PROBE("identity.two_mappings") {
         out("granules",
             static_cast<long long>(attribute<size_t>(p + at, CU_POINTER_ATTRIBUTE_RANGE_SIZE, &code) / size));
     }
-    MUST(CU(cuMemUnmap)(p, size));
+    place.unmap(0);
     out("first_unmapped", identity(p).code);
     out("second_stays", identity(p + size).id == second.id);
-    MUST(CU(cuMemUnmap)(p + size, size));
-    for (CUmemGenericAllocationHandle handle : handles)
-        MUST(CU(cuMemRelease)(handle));
-    MUST(CU(cuMemAddressFree)(p, 2 * size));
+    place.unmap(1);
+    place.release();
 }
 PROBE("identity.registered") {
     alignas(4096) static char host[8192];

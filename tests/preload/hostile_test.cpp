@@ -97,19 +97,22 @@ std::vector<Expected> ends() {
 INSTANTIATE_TEST_SUITE_P(Ends, HostileProgram, testing::ValuesIn(ends()),
                          [](const auto& info) { return test_name(info.param.command); });
 
-INSTANTIATE_TEST_SUITE_P(
-    Forks, HostileProgram,
-    testing::Values(Expected{"forks_shared before", 2, 2}, Expected{"forks_driver before", 2, 2},
-                    Expected{"forks_shared exec", 2, 2}, Expected{"forks_driver exec", 2, 2},
-                    Expected{"forks_shared vfork", 2, 2}, Expected{"forks_driver vfork", 2, 2},
-                    Expected{"forks_shared spawn", 2, 2}, Expected{"forks_driver spawn", 2, 2},
-                    // The child has nothing of its own to say, and the parent's counters are not its.
-                    Expected{"forks_shared parent", 1, 1}, Expected{"forks_driver parent", 1, 1},
-                    Expected{"forks_shared after", 1, 1}, Expected{"forks_driver after", 1, 1},
-                    Expected{"forks_after abort", 1, 1}, Expected{"forks_after frees", 1, 1},
-                    Expected{"forks_after threads", 1, 1}, Expected{"forks_after _Fork", 1, 1},
-                    Expected{"forks_after clone", 1, 1}),
-    [](const auto& info) { return test_name(info.param.command); });
+std::vector<Expected> forks() {
+    std::vector<Expected> list;
+    for (const std::string form : {"forks_shared ", "forks_driver "}) {
+        for (const char* way : {"before", "exec", "vfork", "spawn"})
+            list.push_back({form + way, 2, 2});
+        // The child has nothing of its own to say, and the parent's counters are not its.
+        for (const char* way : {"parent", "after"})
+            list.push_back({form + way, 1, 1});
+    }
+    for (const char* way : {"abort", "frees", "threads", "_Fork", "clone"})
+        list.push_back({std::string("forks_after ") + way, 1, 1});
+    return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(Forks, HostileProgram, testing::ValuesIn(forks()),
+                         [](const auto& info) { return test_name(info.param.command); });
 
 INSTANTIATE_TEST_SUITE_P(Habits, HostileProgram,
                          testing::Values(Expected{"signals", 1, 1}, Expected{"state", 1, 1},

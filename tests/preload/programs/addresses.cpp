@@ -118,16 +118,15 @@ void register_again(Scene& scene) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const char* const way = argc > 1 ? argv[1] : "second";
-    const auto is = [way](const char* name) { return std::strcmp(way, name) == 0; };
+    const Way way(argc, argv, "second");
     static Scene scene;
     scene.open();
     scene.output = scene.buffer(0.0f);
-    if (is("first") || is("second"))
-        two_mappings(scene, is("second"));
-    else if (is("registered"))
+    if (way.is("first") || way.is("second"))
+        two_mappings(scene, way.is("second"));
+    else if (way.is("registered"))
         register_again(scene);
     else
-        become_pageable(scene, is("mapped"));
+        become_pageable(scene, way.is("mapped"));
     return 0;
 }

@@ -13,7 +13,6 @@
 //   renew N        N nodes with a buffer each: all buffers are freed, then each node is given a new one; then one
 //   launch
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "made_graph.h"
@@ -89,9 +88,8 @@ void alternate_kernels(const Scene& scene, CUgraphNode node, CUdeviceptr in, lon
 }  // namespace
 
 int main(int argc, char** argv) {
-    const char* const way = argc > 1 ? argv[1] : "again";
+    const Way way(argc, argv, "again");
     const long rounds = argc > 2 ? std::atol(argv[2]) : 1;
-    const auto is = [way](const char* name) { return std::strcmp(way, name) == 0; };
     static Scene scene;
     scene.open();
     find_function(update, "cuGraphExecUpdate_v2");
@@ -102,56 +100,56 @@ int main(int argc, char** argv) {
     const CUgraph graph = graph_of(scene, in, &node);
     const CUgraph same = graph_of(scene, in, &unused);
     CUgraphNode second = nullptr;
-    if (is("destroy_node"))
+    if (way.is("destroy_node"))
         second = add_kernel(graph, Scale(scene, other), node);
     must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
-    if (is("destroy_node")) {
+    if (way.is("destroy_node")) {
         say("cuGraphDestroyNode", destroy_node(second));
         say("cuMemFree", scene.cu.free(in));
     }
-    if (is("again") || is("update") || is("set")) {
+    if (way.is("again") || way.is("update") || way.is("set")) {
         scene.replay("before the free");
         say("cuMemFree", scene.cu.free(in));
     }
-    if (is("again")) {
+    if (way.is("again")) {
         say("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
-    } else if (is("update")) {
+    } else if (way.is("update")) {
         CUgraphExecUpdateResultInfo info{};
         say("cuGraphExecUpdate", update(scene.exec, same, &info));
-    } else if (is("set")) {
+    } else if (way.is("set")) {
         point_at(scene, node, in);
-    } else if (is("loop")) {
+    } else if (way.is("loop")) {
         for (long i = 0; i < rounds; ++i) {
             const CUdeviceptr buffer = scene.buffer(3.0f);
             point_at(scene, node, buffer);
             must("cuMemFree", scene.cu.free(buffer));
             must("cuGraphLaunch", scene.cu.launch(scene.exec, scene.stream));
         }
-    } else if (is("alternate")) {
+    } else if (way.is("alternate")) {
         for (long i = 0; i < rounds; ++i) {
             point_at(scene, node, other);
             point_at(scene, node, in);
         }
-    } else if (is("replaced")) {
+    } else if (way.is("replaced")) {
         for (CUdeviceptr before = in, i = 0; i < static_cast<CUdeviceptr>(rounds); ++i) {
             const CUdeviceptr buffer = scene.buffer(3.0f);
             point_at(scene, node, buffer);
             must("cuMemFree", scene.cu.free(before));
             before = buffer;
         }
-    } else if (is("updates")) {
+    } else if (way.is("updates")) {
         const CUgraph with_other = graph_of(scene, other, &unused);
         for (long i = 0; i < rounds; ++i) {
             CUgraphExecUpdateResultInfo info{};
             must("cuGraphExecUpdate", update(scene.exec, with_other, &info));
             must("cuGraphExecUpdate", update(scene.exec, same, &info));
         }
-    } else if (is("kernels")) {
+    } else if (way.is("kernels")) {
         alternate_kernels(scene, node, in, rounds);
         point_at(scene, node, in);
-    } else if (is("renew")) {
+    } else if (way.is("renew")) {
         renew_all(scene, static_cast<size_t>(rounds));
-    } else if (is("many")) {
+    } else if (way.is("many")) {
         for (long i = 1; i < rounds; ++i) {
             must("cuGraphLaunch", scene.cu.launch(scene.exec, scene.stream));
             must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));

@@ -48,16 +48,15 @@ void number(const Scene& scene) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const char* const way = argc > 1 ? argv[1] : "nothing";
-    const auto is = [way](const char* name) { return std::strcmp(way, name) == 0; };
+    const Way way(argc, argv, "nothing");
     static Scene scene;
     scene.open();
     scene.output = scene.buffer(0.0f);
-    if (is("died"))
+    if (way.is("died"))
         died(scene);
-    else if (is("early"))
+    else if (way.is("early"))
         early(scene);
-    else if (is("number"))
+    else if (way.is("number"))
         number(scene);
     scene.input = scene.buffer(1.0f);
     scene.exec = scene.graph_of(scene.input, scene.output, scene.stream);

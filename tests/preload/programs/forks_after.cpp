@@ -32,19 +32,18 @@ void wait_for(pid_t child) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const char* way = argc > 1 ? argv[1] : "abort";
-    auto is = [way](const char* name) { return std::strcmp(way, name) == 0; };
+    const Way way(argc, argv, "abort");
     setvbuf(stdout, nullptr, _IONBF, 0);
 
     Scene scene;
     scene.open_with_graph();
     scene.replay("cuGraphLaunch");
-    if (is("abort")) {
+    if (way.is("abort")) {
         pid_t child = fork();
         if (child == 0)
             std::abort();
         wait_for(child);
-    } else if (is("frees")) {  // what a child of a Python server does when it collects garbage
+    } else if (way.is("frees")) {  // what a child of a Python server does when it collects garbage
         pid_t child = fork();
         if (child == 0) {
             scene.cu.free(scene.input);
@@ -52,12 +51,12 @@ int main(int argc, char** argv) {
             std::exit(14);
         }
         wait_for(child);
-    } else if (is("_Fork") || is("clone")) {
-        const pid_t child = is("_Fork") ? _Fork() : static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+    } else if (way.is("_Fork") || way.is("clone")) {
+        const pid_t child = way.is("_Fork") ? _Fork() : static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
         if (child == 0)
             std::exit(16);
         wait_for(child);
-    } else if (is("threads")) {  // some lock of some library is held at the fork
+    } else if (way.is("threads")) {  // some lock of some library is held at the fork
         std::atomic<bool> stop{false};
         std::atomic<int> failed{0};
         std::thread busy([&] {

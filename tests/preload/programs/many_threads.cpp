@@ -5,16 +5,15 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <cstring>
 #include <thread>
 #include <vector>
 
 #include "scene.h"
 
 int main(int argc, char** argv) {
-    const char* way = argc > 1 ? argv[1] : "launch";
+    const Way way(argc, argv, "launch");
     std::atomic<int> failed{0};
-    if (std::strcmp(way, "first") == 0) {
+    if (way.is("first")) {
         pthread_barrier_t start;
         pthread_barrier_init(&start, nullptr, 8);
         std::vector<std::thread> threads;
@@ -48,7 +47,7 @@ int main(int argc, char** argv) {
             for (int round = 0; round < rounds; ++round) {
                 failed += scene.cu.launch(own, stream) != CUDA_SUCCESS;
                 failed += scene.cu.launch(scene.exec, stream) != CUDA_SUCCESS;
-                if (index == 0 && round == rounds / 2 && std::strcmp(way, "free") == 0) {
+                if (index == 0 && round == rounds / 2 && way.is("free")) {
                     failed += scene.cu.free(scene.input) != CUDA_SUCCESS;
                 }
             }

@@ -35,15 +35,14 @@ int deny_new_things() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const char* way = argc > 1 ? argv[1] : "nothing";
-    auto is = [way](const char* name) { return std::strcmp(way, name) == 0; };
+    const Way way(argc, argv, "nothing");
     Scene scene;
     scene.open();
-    if (is("chdir"))
+    if (way.is("chdir"))
         std::printf("chdir %d\n", chdir("/"));
-    if (is("seccomp"))
+    if (way.is("seccomp"))
         std::printf("seccomp %d\n", deny_new_things());
-    if (is("rlimit")) {
+    if (way.is("rlimit")) {
         rlimit none{3, 3};
         std::printf("setrlimit %d\n", setrlimit(RLIMIT_NOFILE, &none));
     }
@@ -51,7 +50,7 @@ int main(int argc, char** argv) {
     scene.output = scene.buffer(0.0f);
     scene.exec = scene.graph_of(scene.input, scene.output, scene.stream);
     scene.replay("cuGraphLaunch");
-    if (is("setuid"))
+    if (way.is("setuid"))
         std::printf("setuid %d\n", setuid(65534));
     scene.free_input_and_replay();
     return 0;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `nested DEPTH KB`: a graph in a graph in a graph, instantiated and launched on a thread with so little stack. The
 // innermost one reads an input that is freed between two launches.
-#include <pthread.h>
-
 #include "made_graph.h"
+#include "thread_of.h"
 
 namespace {
 
@@ -39,15 +38,6 @@ int main(int argc, char** argv) {
         must("cuGraphDestroy", scene.cu.graph_destroy(top));
         top = around;
     }
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    std::printf("pthread_attr_setstacksize %d\n", pthread_attr_setstacksize(&attributes, stack));
-    pthread_t thread;
-    const int created = pthread_create(&thread, &attributes, work, &scene);
-    std::printf("pthread_create %d\n", created);
-    void* code = nullptr;
-    if (created == 0)
-        pthread_join(thread, &code);
-    std::printf("codes %ld\n", reinterpret_cast<long>(code));
+    run_on_stack_of(stack, work, scene);
     return 0;
 }

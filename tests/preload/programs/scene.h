@@ -10,6 +10,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "../../programs/kernels.h"
 
@@ -118,6 +119,14 @@ Function* preloaded(const char* name) {
     }
     return function;
 }
+
+/// The word of the command line that says which of its ways a program goes.
+struct Way {
+    const char* word;
+
+    Way(int argc, char** argv, const char* otherwise) : word(argc > 1 ? argv[1] : otherwise) {}
+    bool is(const char* name) const { return std::strcmp(word, name) == 0; }
+};
 
 struct Scene {
     static constexpr int count = 256;

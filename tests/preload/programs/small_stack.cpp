@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frees an input and replays on a thread with the smallest stack that pthread gives: what the shim adds must fit.
 #include <limits.h>
-#include <pthread.h>
 
 #include "scene.h"
+#include "thread_of.h"
 
 namespace {
 
@@ -22,16 +22,6 @@ void* work(void* argument) {
 int main() {
     static Scene scene;
     scene.open_with_graph();
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    std::printf("pthread_attr_setstacksize %d\n",
-                pthread_attr_setstacksize(&attributes, static_cast<size_t>(PTHREAD_STACK_MIN)));
-    pthread_t thread;
-    int created = pthread_create(&thread, &attributes, work, &scene);
-    std::printf("pthread_create %d\n", created);
-    void* code = nullptr;
-    if (created == 0)
-        pthread_join(thread, &code);
-    std::printf("codes %ld\n", reinterpret_cast<long>(code));
+    run_on_stack_of(static_cast<size_t>(PTHREAD_STACK_MIN), work, scene);
     return 0;
 }
