@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/function.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 
 #include "driver/api.h"
+#include "graph/parameter_types.h"
 
 namespace keepgraph::graph {
 namespace {
@@ -55,6 +53,20 @@ bool same_layout(const Function& a, const Function& b) {
 
 }  // namespace
 
+Function::~Function() {
+    delete types_.load(std::memory_order_relaxed);
+}
+
+bool Function::may_have_one_type(std::size_t a, std::size_t b) const {
+    const Types* types = types_.load(std::memory_order_acquire);
+    if (types == nullptr) {
+        auto read = std::make_unique<const Types>(parameter_types(mangled, parameters.size()));
+        if (types_.compare_exchange_strong(types, read.get(), std::memory_order_acq_rel))
+            types = read.release();
+    }
+    return types->empty() || (*types)[a] == (*types)[b];
+}
+
 FunctionPtr Functions::of(const CUDA_KERNEL_NODE_PARAMS& node) {
     void* const handle = node.func != nullptr ? static_cast<void*>(node.func) : static_cast<void*>(node.kern);
     const std::lock_guard lock(mutex_);
@@ -75,14 +87,6 @@ FunctionPtr Functions::of(const CUDA_KERNEL_NODE_PARAMS& node) {
 void Functions::forget() noexcept {
     const std::lock_guard lock(mutex_);
     by_handle_.clear();
-}
-
-std::string demangled(const std::string& mangled) {
-    int status = 0;
-    char* const text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
-    std::string result = text != nullptr && status == 0 ? text : mangled;
-    std::free(text);
-    return result;
 }
 
 }  // namespace keepgraph::graph

@@ -44,6 +44,15 @@ struct Function {
     Function() = default;
     Function(const Function&) = delete;
     Function& operator=(const Function&) = delete;
+    ~Function();
+
+    /// Of two parameters, by index. True as well when the name does not tell the types, as that of an `extern "C"`
+    /// kernel. Reads the name at the first call. May throw std::bad_alloc. Any thread.
+    bool may_have_one_type(std::size_t a, std::size_t b) const;
+
+  private:
+    using Types = std::vector<std::string>;
+    mutable std::atomic<const Types*> types_{nullptr};  // no mutex: a forked child could inherit it locked
 };
 /// Lives as long as the Functions it came from, which never lets one go.
 using FunctionPtr = const Function*;
@@ -62,8 +71,5 @@ class Functions {
     std::unordered_map<void*, FunctionPtr> by_handle_;
     std::unordered_multimap<std::string, std::unique_ptr<const Function>> by_name_;
 };
-
-/// `kg_twice<float>(float const*, float*, int)` for `_Z8kg_twiceIfEvPKT_PS0_i`; the text itself when it is not mangled.
-std::string demangled(const std::string& mangled);
 
 }  // namespace keepgraph::graph

@@ -154,7 +154,8 @@ class Scanner {
 
     // [begin, end) pairs are common, and `end` is often the first byte of an allocation that has nothing to do with it.
     // Only a parameter that stands behind the one that lies in the preceding allocation can be such an end: small
-    // allocations often touch, and a rule that looked both ways would doubt every input allocated after an output.
+    // allocations often touch, and a rule that looked both ways would doubt every input allocated after an output. Nor
+    // is it one when the two have different types, as an input (`float const*`) and an output (`float*`) have.
     // A slot that holds ends holds nothing else: one address elsewhere, in any graph, and it is an ordinary pointer.
     void find_end_pointers(const graph::Function& function, std::size_t first) {
         auto& references = result_.references;
@@ -163,7 +164,10 @@ class Scanner {
             for (std::size_t before = first; before < i; ++before) {
                 const memory::Allocation& other = result_.allocations[references[before].input];
                 inside = inside || references[before].input == references[i].input;
-                references[i].maybe_end = references[i].maybe_end || other.end() == references[i].address;
+                references[i].maybe_end =
+                    references[i].maybe_end ||
+                    (other.end() == references[i].address &&
+                     function.may_have_one_type(references[before].slot.parameter, references[i].slot.parameter));
             }
             if (inside || references[i].maybe_end)
                 continue;

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "graph/node_type.h"
+#include "trace/demangle.h"
 
 namespace keepgraph::session {
 
@@ -57,7 +58,7 @@ std::string to_text(const graph::Snapshot& snapshot, const liveness::Reference& 
     if (reference.body != 0)
         text += " of " + snapshot.path(reference.body);
     if (const graph::Kernel* const kernel = kernel_of(body, reference.node))
-        return text + ", kernel " + graph::demangled(kernel->function->mangled) + ", " + to_string(reference.slot);
+        return text + ", kernel " + trace::demangled(kernel->function->mangled) + ", " + to_string(reference.slot);
     return text + ", " + graph::node_type_name(body.nodes[reference.node].type) + " " + to_string(reference.slot);
 }
 
@@ -68,7 +69,7 @@ report::Json to_json(const Exec& exec, const liveness::Reference& reference) {
         keys["path"] = exec.snapshot.path(reference.body);
     keys["node_type"] = graph::node_type_name(body.nodes[reference.node].type);
     if (const graph::Kernel* const kernel = kernel_of(body, reference.node))
-        keys["kernel"] = graph::demangled(kernel->function->mangled);
+        keys["kernel"] = trace::demangled(kernel->function->mangled);
     keys["slot"] = to_string(reference.slot);
     keys["address"] = hex(reference.address);
     keys["offset"] = reference.address - exec.inputs[reference.input].tracked->allocation.base;

@@ -8,6 +8,7 @@
 #include "report/json_text.h"
 #include "session/describe.h"
 #include "session/state.h"
+#include "trace/demangle.h"
 
 namespace keepgraph::session {
 namespace {
@@ -42,7 +43,7 @@ class Names {
     const std::string& of(const graph::Function& function) {
         const auto [entry, is_new] = names_.try_emplace(&function);
         if (is_new)
-            entry->second = graph::demangled(function.mangled);
+            entry->second = trace::demangled(function.mangled);
         return entry->second;
     }
 

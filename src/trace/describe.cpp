@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/describe.h"
 
-#include <cxxabi.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -9,9 +8,8 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
 
+#include "trace/demangle.h"
 #include "trace/elf_symbols.h"
 #include "trace/quiet_scope.h"
 
@@ -27,15 +25,7 @@ std::string hex(std::uintptr_t value) {
 }
 
 std::string readable_name(const std::string& symbol) {
-    std::string name = symbol;
-    if (symbol.rfind("_Z", 0) == 0) {
-        int status = 0;
-        const std::unique_ptr<char, decltype(&std::free)> text(
-            abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
-        if (status == 0 && text != nullptr) {
-            name = text.get();
-        }
-    }
+    std::string name = demangled(symbol);
     if (name.size() > longest_name) {  // template instances reach thousands of characters, a line on stderr must not
         name.resize(longest_name - 3);
         name += "...";

@@ -75,8 +75,8 @@ std::size_t stack_room() noexcept {
     return here > bounds.low && here < bounds.high ? here - bounds.low : 0;
 }
 
-bool run_with_room(void (*work)(void* context), void* context) noexcept {
-    if (moved || stack_room() >= ample_stack) {
+bool run_with_room(void (*work)(void* context), void* context, std::size_t wanted) noexcept {
+    if (moved || stack_room() >= wanted) {
         work(context);
         return true;
     }

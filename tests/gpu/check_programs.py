@@ -58,6 +58,7 @@ CASES = [
     Case("integer_arg", 2, 3, 0),
     Case("integer_arg alone", 1, 2, 1),
     Case("end_pointer", 1, 2, 0),
+    Case("end_pointer output", 1, 2, 1),
     Case("dump_after_destroy", 1, 2, 0),
     Case("dump_after_destroy by_hand", 1, 2, 0),
     Case("modes", 6, 6, 0),

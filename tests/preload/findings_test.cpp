@@ -83,6 +83,12 @@ TEST(FindingsGrades, EndPointerIsOnlyPossible) {
     EXPECT_EQ(count_lines_with(keepgraph_lines(silent.err), "0 findings"), 1u) << silent.describe();
 }
 
+TEST(FindingsGrades, OutputRightBehindTheInputIsNoEndPointer) {
+    const auto outcome = expect_transparent({victim("end_pointer"), "output"});
+    EXPECT_EQ(count_lines_with(split_lines(outcome.out), "adjacent: 1"), 1u) << outcome.describe();
+    EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding"), 1u) << outcome.describe();
+}
+
 TEST(FindingsAtExit, QuickExitHasTheLastLineToo) {
     const auto outcome = expect_transparent({victim("exits_shared"), "quick_exit"});
     EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "1 graph, "), 1u) << outcome.describe();

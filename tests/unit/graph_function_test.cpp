@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/function.h"
+#include "graph/parameter_types.h"
 
 #include "fake_driver.h"
 
@@ -116,11 +117,27 @@ TEST_F(GraphFunction, WhatWasLearntOutlivesAReload) {
         EXPECT_NE(functions.of(node_of(*other)), first);
 }
 
-TEST_F(GraphFunction, DemangledNamesAreForPeople) {
-    EXPECT_EQ(demangled("_Z8kg_twiceIfEvPKT_PS0_i"), "void kg_twice<float>(float const*, float*, int)");
-    EXPECT_EQ(demangled("kg_scale"), "kg_scale");
-    EXPECT_EQ(demangled("_Z8kg_twiceIfEvPKT_P"), "_Z8kg_twiceIfEvPKT_P") << "cut in the middle";
-    EXPECT_EQ(demangled(""), "");
+TEST_F(GraphFunction, TypesOfParametersAreInTheName) {
+    using Types = std::vector<std::string>;
+    EXPECT_EQ(parameter_types("_Z8kg_twiceIfEvPKT_PS0_i", 3), (Types{"float const*", "float*", "int"}));
+    EXPECT_EQ(parameter_types("_Z1fPFvifESt4pairIiPfEm", 3),
+              (Types{"void (*)(int, float)", "std::pair<int, float*>", "unsigned long"}))
+        << "commas within a type part nothing";
+    EXPECT_EQ(parameter_types("_ZN2ns1gEPfS0_", 2), (Types{"float*", "float*"}));
+    EXPECT_EQ(parameter_types("_ZN2ns1gEPfS0_", 3), Types{}) << "the driver knows of another number";
+    EXPECT_EQ(parameter_types("kg_scale", 4), Types{}) << "extern \"C\"";
+    EXPECT_EQ(parameter_types("_ZTI3foo", 1), Types{}) << "no function";
+    EXPECT_EQ(parameter_types("", 0), Types{});
+}
+
+TEST_F(GraphFunction, ParametersMayHaveOneTypeUnlessTheNameSaysOtherwise) {
+    FakeFunction typed{"_Z8kg_twiceIfEvPKT_PS0_i", {{0, 8}, {8, 8}, {16, 4}}};
+    const FunctionPtr function = functions.of(node_of(typed));
+    EXPECT_FALSE(function->may_have_one_type(0, 1));
+    EXPECT_TRUE(function->may_have_one_type(1, 1));
+    FakeFunction pair{"_Z1gPfS_", {{0, 8}, {8, 8}}};
+    EXPECT_TRUE(functions.of(node_of(pair))->may_have_one_type(0, 1));
+    EXPECT_TRUE(functions.of(node_of(scale))->may_have_one_type(0, 3)) << "untyped";
 }
 
 }  // namespace

@@ -97,6 +97,18 @@ TEST_F(LivenessGrade, EndOfALaterParametersMemoryIsNoEnd) {
     EXPECT_EQ(graph_of(b, a).grades(), (Grades{likely, likely})) << "an output allocated before an input is common";
 }
 
+TEST_F(LivenessGrade, EndOfAParameterOfAnotherTypeIsNoEnd) {
+    function.name = "_Z3oddPKfPf";
+    const Graph graph = graph_of(a, b);
+    EXPECT_EQ(graph.grades(), (Grades{likely, likely}));
+    EXPECT_TRUE(graph.scan.raised) << "and what other graphs hold there is no end either";
+}
+
+TEST_F(LivenessGrade, EndOfAParameterOfTheSameTypeIsPossible) {
+    function.name = "_Z4evenPKfS0_";
+    EXPECT_EQ(graph_of(a, b).grades(), (Grades{likely, possible}));
+}
+
 TEST_F(LivenessGrade, OnlyTheFirstByteBehindIsAnEnd) {
     EXPECT_EQ(graph_of(a, b + 8).grades(), (Grades{likely, likely}));
 }
