@@ -15,7 +15,7 @@ struct Block {
     void* start = nullptr;
 };
 
-/// A capture that was begun here does not outlive the probe.
+/// What a capture gave, destroyed at the end of the probe.
 struct Graphs {
     ~Graphs() {
         if (captured != nullptr)
