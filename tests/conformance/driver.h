@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver under test, reached by dlopen and dlsym alone: the same program runs on the double and on a GPU.
+// The driver under test, reached by dlopen and dlsym alone: the same program runs on the double and on a GPU. The same
+// for cudart is in runtime.h.
 //
 //   CU(cuMemAlloc_v2)(&pointer, 256)
 //
@@ -19,19 +20,20 @@ struct Missing : std::runtime_error {
 };
 
 void* look_up(const char* symbol);  // null: not exported
-void note(const char* symbol, CUresult code);
+void note(const char* symbol, bool succeeded);
 
+/// CUresult and cudaError_t: 0 is success in both.
 template <class Function>
 struct Call {
     const char* symbol;
     Function function;
 
     template <class... Arguments>
-    CUresult operator()(Arguments... arguments) const {
+    auto operator()(Arguments... arguments) const {
         if (function == nullptr)
             throw Missing(symbol);
-        const CUresult code = function(arguments...);
-        note(symbol, code);
+        const auto code = function(arguments...);
+        note(symbol, code == 0);
         return code;
     }
 };

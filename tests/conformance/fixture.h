@@ -111,6 +111,18 @@ void on_other_thread(const std::function<void()>& run);
 void begin(CUstream stream, CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL);
 /// Ends the capture; the graph, if any, is destroyed.
 CUresult end(CUstream stream);
+
+/// Ends a capture by `end_capture(stream)`, which gives no place for the graph.
+template <class EndCapture>
+void end_without_place(Out& out, EndCapture end_capture) {
+    const Stream stream;
+    begin(stream);
+    out("code", end_capture(static_cast<CUstream>(stream)));
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    MUST(CU(cuStreamIsCapturing)(static_cast<CUstream>(stream), &status));
+    out("status", status);
+    out("end", end(stream));
+}
 size_t node_count(CUgraph graph);
 
 }  // namespace conformance

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs probes and prints a line for each. Exit: 0; 1 when a row of symbols.def lacks a probe of each kind, a probe
-// broke its promise or killed the process; 2 for wrong arguments; 77 (skipped, for test runners) without a driver or a
-// device.
+// broke its promise, killed the process or needed a cudart that is not here; 2 for wrong arguments; 77 (skipped, for
+// test runners) without a driver or a device.
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -18,8 +18,10 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "fixture.h"
+#include "runtime.h"
 
 namespace conformance {
 namespace {
@@ -34,7 +36,7 @@ std::map<std::string, Seen> seen_in_this_probe;
 
 constexpr const char* rows[] = {
 #define DRIVER(symbol, ...) #symbol,
-#define RUNTIME(...)
+#define RUNTIME(symbol, ...) #symbol,
 #include "../../preload/symbols.def"
 #undef DRIVER
 #undef RUNTIME
@@ -45,9 +47,11 @@ bool ends_with(const std::string& text, std::string_view end) {
 }
 
 std::string run_one(const Probe& probe) {
-    seen_in_this_probe.clear();
     Out out;
     try {
+        if (probe.needs == Needs::runtime)
+            start_runtime();
+        seen_in_this_probe.clear();  // of what was called to get here
         probe.run(out);
     } catch (const Missing& missing) {
         out("missing", missing.what());
@@ -129,6 +133,8 @@ int run_from(const std::vector<const Probe*>& chosen, Progress* progress) {
             std::fprintf(stderr, "conformance: %s does not do what its name says\n", probe.name.c_str());
             progress->result = 1;
         }
+        if (runtime_is_missing())
+            progress->result = 1;
         if (has_context_ended())
             return spoilt;
         CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -229,9 +235,9 @@ void* look_up(const char* symbol) {
     return library != nullptr ? dlsym(library, symbol) : nullptr;
 }
 
-void note(const char* symbol, CUresult code) {
+void note(const char* symbol, bool succeeded) {
     const std::lock_guard lock(seen_mutex);
-    (code == CUDA_SUCCESS ? seen_in_this_probe[symbol].success : seen_in_this_probe[symbol].error) = true;
+    (succeeded ? seen_in_this_probe[symbol].success : seen_in_this_probe[symbol].error) = true;
 }
 
 std::vector<Probe>& probes() {
@@ -239,11 +245,13 @@ std::vector<Probe>& probes() {
     return all;
 }
 
-Register::Register(std::string name, std::function<void(Out&)> run) {
+Register::Register(std::string name, std::function<void(Out&)> run, Needs needs) {
     auto& all = probes();
-    const auto place = std::upper_bound(all.begin(), all.end(), name,
-                                        [](const std::string& left, const Probe& right) { return left < right.name; });
-    all.insert(place, {std::move(name), std::move(run)});
+    Probe probe{needs, std::move(name), std::move(run)};
+    const auto place = std::upper_bound(all.begin(), all.end(), probe, [](const Probe& left, const Probe& right) {
+        return std::tie(left.needs, left.name) < std::tie(right.needs, right.name);
+    });
+    all.insert(place, std::move(probe));
 }
 
 }  // namespace conformance

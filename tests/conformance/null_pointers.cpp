@@ -183,3 +183,7 @@ const bool registered = [] {
 }();
 
 }  // namespace
+
+PROBE("null.cuStreamEndCapture.graph_of_a_capture") {
+    end_without_place(out, [](CUstream stream) { return CU(cuStreamEndCapture)(stream, nullptr); });
+}

@@ -23,26 +23,34 @@ class Out {
     std::string text;
 };
 
+/// What has to be there before a probe. Those that ask cudart come last: it retains the primary context and allocates,
+/// and a probe of the driver has to give the same with and without a cudart on the machine.
+enum class Needs { driver, runtime };
+
 struct Probe {
+    Needs needs;
     std::string name;
     std::function<void(Out&)> run;
 };
 
-std::vector<Probe>& probes();  // in the order of their names
+std::vector<Probe>& probes();  // the driver's, then cudart's, in the order of their names
 
 struct Register {
-    Register(std::string name, std::function<void(Out&)> run);
+    Register(std::string name, std::function<void(Out&)> run, Needs needs = Needs::driver);
 };
 
 }  // namespace conformance
 
 #define PROBE_JOINED(a, b) a##b
-#define PROBE_NAMED(name, number)                                                                           \
-    static void PROBE_JOINED(probe_, number)(conformance::Out&);                                            \
-    static const conformance::Register PROBE_JOINED(register_, number)(name, PROBE_JOINED(probe_, number)); \
+#define PROBE_NAMED(name, needs, number)                                                                   \
+    static void PROBE_JOINED(probe_, number)(conformance::Out&);                                           \
+    static const conformance::Register PROBE_JOINED(register_, number)(name, PROBE_JOINED(probe_, number), \
+                                                                       conformance::Needs::needs);         \
     static void PROBE_JOINED(probe_, number)([[maybe_unused]] conformance::Out & out)
 
 /// PROBE("cuMemAlloc_v2.success") { out("alloc", CU(cuMemAlloc_v2)(&p, 256)); }
-/// Every DRIVER row of symbols.def must have a probe `<symbol>.success` in which a call of it returns 0, and a probe
+/// Every row of symbols.def must have a probe `<symbol>.success` in which a call of it returns 0, and a probe
 /// `<symbol>.error` in which one does not.
-#define PROBE(name) PROBE_NAMED(name, __COUNTER__)
+#define PROBE(name) PROBE_NAMED(name, driver, __COUNTER__)
+/// The same for a probe that calls cudart.
+#define RUNTIME_PROBE(name) PROBE_NAMED(name, runtime, __COUNTER__)

@@ -6,7 +6,7 @@ import dataclasses
 import os
 
 import records
-from running import run
+from running import run, with_libraries
 
 THREE = ("static", "shared", "driver")
 
@@ -148,8 +148,7 @@ def compare_forms(table, case, recordings):
 
 
 def check(table, build, cases, forms, cudart, work, jobs, alone):
-    library_path = ":".join(filter(None, [cudart, os.environ.get("LD_LIBRARY_PATH", "")]))
-    environment = {"LD_LIBRARY_PATH": library_path}
+    environment = with_libraries(cudart)
 
     def guarded(case, form):
         try:

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import tempfile
+import types
 import unittest
 
 sys.dont_write_bytecode = True
@@ -137,6 +138,27 @@ class Comparing(unittest.TestCase):
                          [("b", "b: x=2", "b: x=4"), ("c", "c: x=3", None), ("d", None, "d: timeout")])
         self.assertEqual(check_conformance.differing_lines("a: x=1\n", "a: x=1\na: timeout\n")[0]["measured"],
                          "a: x=1 | a: timeout")
+
+    def test_what_conformance_lacks_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(os.path.join(folder, "tests/conformance"))
+            with open(os.path.join(folder, "tests/conformance/expected.txt"), "w") as file:
+                file.write("cudaFree.success: free=0\n")
+            program = os.path.join(folder, "conformance")
+            build = types.SimpleNamespace(conformance=program)
+            table = Table([])
+            for script in ("echo cudaFree.success: free=0; echo $LD_LIBRARY_PATH >" + folder + "/path",
+                           "echo cudaFree.success: missing=libcudart; echo conformance: no libcudart.so.13 here >&2; exit 1",
+                           "echo conformance: no libcuda.so.1 here >&2; exit 77"):
+                with open(program, "w") as file:
+                    file.write("#!/bin/sh\n" + script + "\n")
+                os.chmod(program, 0o755)
+                check_conformance.check(table, build, folder, folder, "/cudart/folder")
+            self.assertEqual([row["verdict"] for row in table.rows], ["ok", "FAILED", "FAILED"])
+            self.assertEqual(table.rows[1]["problems"][0], "no libcudart.so.13 here [--cudart is /cudart/folder]")
+            self.assertEqual(table.rows[2]["problems"][0], "no libcuda.so.1 here")
+            with open(os.path.join(folder, "path")) as file:
+                self.assertEqual(file.read().split(":")[0].strip(), "/cudart/folder")
 
     def test_forms_that_differ_or_lack_a_record_fail(self):
         def recording(events):

@@ -32,6 +32,11 @@ def clean_environment():
             if not name.startswith("KEEPGRAPH_") and name not in ("LD_PRELOAD", "CUDA_INJECTION64_PATH")}
 
 
+def with_libraries(folder):
+    """The environment in which a program finds the shared libraries of this folder first."""
+    return {"LD_LIBRARY_PATH": ":".join(filter(None, [folder, os.environ.get("LD_LIBRARY_PATH", "")]))}
+
+
 def run(command, environment=None, limit=60):
     # Files, not pipes: a process that hangs in the driver survives its kill and would hold a pipe open for ever.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
