@@ -171,6 +171,36 @@ bool same_types(const Body& a, const Body& b) {
                       [](const Node& x, const Node& y) { return x.type == y.type; });
 }
 
+// `fresh` was read from another graph of the same shape: it takes the edges of `old`, and what belongs to the nodes of
+// the exec, not to their parameters.
+void adopt(Body& fresh, Body& old) {
+    fresh.edges = std::move(old.edges);
+    fresh.edges_known = old.edges_known;
+    for (std::size_t node = 0; node < fresh.nodes.size(); ++node) {
+        fresh.nodes[node].handle = old.nodes[node].handle;
+        fresh.nodes[node].enabled = old.nodes[node].enabled;
+    }
+}
+
+std::size_t bytes_of(const Body& body) noexcept {
+    return body.nodes.capacity() * sizeof(Node) + body.edges.capacity() * sizeof(Edge) +
+           body.kernels.capacity() * sizeof(Kernel) + body.copies.capacity() * sizeof(CUDA_MEMCPY3D) +
+           body.sets.capacity() * sizeof(CUDA_MEMSET_NODE_PARAMS) + body.argument_bytes.capacity();
+}
+
+void drop(Kernel& kernel) noexcept {
+    kernel.arguments_known = false;
+    kernel.room = 0;
+}
+
+void drop(Body& body) noexcept {
+    std::vector<std::byte>().swap(body.argument_bytes);
+    std::vector<Edge>().swap(body.edges);
+    body.edges_known = false;
+    for (Kernel& kernel : body.kernels)
+        drop(kernel);
+}
+
 // Calls `found(node, graph)` for each child graph.
 template <class Found>
 void read_body(Body& body, CUgraph graph, Functions& functions, Found found) {
@@ -230,6 +260,8 @@ void Snapshot::read_bodies(CUgraph graph, std::uint32_t parent, std::uint32_t at
         bodies_.push_back(std::move(body));
         std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(others), pending.end());  // the first comes next
     }
+    has_memory_nodes_ =
+        std::any_of(bodies_.begin(), bodies_.end(), [](const Body& body) { return !body.memories.empty(); });
 }
 
 std::string Snapshot::path(std::uint32_t index) const {
@@ -328,22 +360,16 @@ bool Snapshot::find(CUgraphNode handle, Place& place) {
     return true;
 }
 
-bool Snapshot::take_shape(const Snapshot& first) {
+bool Snapshot::take_shape(Snapshot&& first) {
     const auto same_shape = [](const Body& a, const Body& b) {
         return a.parent == b.parent && a.node == b.node && same_types(a, b);
     };
     if (!std::equal(bodies_.begin(), bodies_.end(), first.bodies_.begin(), first.bodies_.end(), same_shape))
         return false;
-    for (std::size_t i = 0; i < bodies_.size(); ++i) {
-        bodies_[i].edges = first.bodies_[i].edges;
-        bodies_[i].edges_known = first.bodies_[i].edges_known;
-        for (std::size_t node = 0; node < bodies_[i].nodes.size(); ++node) {
-            bodies_[i].nodes[node].handle = first.bodies_[i].nodes[node].handle;
-            bodies_[i].nodes[node].enabled = first.bodies_[i].nodes[node].enabled;
-        }
-    }
-    of_root_.clear();
-    of_children_.clear();
+    for (std::size_t i = 0; i < bodies_.size(); ++i)
+        adopt(bodies_[i], first.bodies_[i]);
+    of_root_ = std::move(first.of_root_);
+    of_children_ = std::move(first.of_children_);
     return true;
 }
 
@@ -418,8 +444,7 @@ bool Snapshot::set_child(const Place& place, CUgraph graph, Functions& functions
         if (old == gone.end() || !same_types(body, old->second.second))
             continue;
         was[i] = old->second.first;
-        for (std::size_t node = 0; node < body.nodes.size(); ++node)
-            body.nodes[node].handle = old->second.second.nodes[node].handle;
+        adopt(body, old->second.second);
     }
     of_children_.clear();
     return true;
@@ -428,22 +453,24 @@ bool Snapshot::set_child(const Place& place, CUgraph graph, Functions& functions
 std::size_t Snapshot::bytes() const noexcept {
     std::size_t total = 0;
     for (const Body& body : bodies_)
-        total += body.nodes.capacity() * sizeof(Node) + body.edges.capacity() * sizeof(Edge) +
-                 body.kernels.capacity() * sizeof(Kernel) + body.copies.capacity() * sizeof(CUDA_MEMCPY3D) +
-                 body.sets.capacity() * sizeof(CUDA_MEMSET_NODE_PARAMS) + body.argument_bytes.capacity();
+        total += bytes_of(body);
     return total;
 }
 
 void Snapshot::drop_data() noexcept {
     data_dropped_ = true;
-    for (Body& body : bodies_) {
-        std::vector<std::byte>().swap(body.argument_bytes);
-        std::vector<Edge>().swap(body.edges);
-        body.edges_known = false;
-        for (Kernel& kernel : body.kernels) {
-            kernel.arguments_known = false;
-            kernel.room = 0;
-        }
+    for (Body& body : bodies_)
+        drop(body);
+}
+
+void Snapshot::drop_data_of(const Place& place) noexcept {
+    const Node& node = at(place);
+    if (node.type == CU_GRAPH_NODE_TYPE_KERNEL) {
+        Body& body = bodies_[place.body];
+        std::vector<std::byte>().swap(body.argument_bytes);  // nobody else's are left
+        drop(body.kernels[node.detail]);
+    } else if (node.type == CU_GRAPH_NODE_TYPE_GRAPH) {
+        drop_data();
     }
 }
 

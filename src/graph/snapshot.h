@@ -82,6 +82,7 @@ class Snapshot {
 
     /// The graph itself is bodies()[0], always there; the bodies of child graphs follow.
     const std::vector<Body>& bodies() const noexcept { return bodies_; }
+    bool has_memory_nodes() const noexcept { return has_memory_nodes_; }
     const Node& node(const Place& place) const noexcept { return bodies_[place.body].nodes[place.node]; }
     /// Which of them belong to the child graph node there, and to the nodes in those. May throw std::bad_alloc.
     std::vector<bool> bodies_below(const Place& place) const;
@@ -97,9 +98,10 @@ class Snapshot {
     /// The node with this template handle, in child graphs too: the driver lets programs set those as well. The first
     /// call builds an index, since programs that set parameters do so before each launch. May throw std::bad_alloc.
     bool find(CUgraphNode handle, Place& place);
-    /// This came from another template of the same shape: takes the edges of `first`, and the handles by which later
-    /// calls name the nodes. False, and nothing is taken, when the nodes do not come in the same order.
-    bool take_shape(const Snapshot& first);
+    /// This came from another template of the same shape: takes the edges of `first`, which of its nodes are on, and
+    /// the handles by which later calls name them. False, and nothing is taken, when the nodes do not come in the same
+    /// order.
+    bool take_shape(Snapshot&& first);
 
     // What cuGraphExec...SetParams said of the node there; false when the type does not fit or it cannot be read.
     bool set_kernel(const Place& place, const CUDA_KERNEL_NODE_PARAMS& params, Functions& functions);
@@ -107,8 +109,8 @@ class Snapshot {
     bool set_memset(const Place& place, const CUDA_MEMSET_NODE_PARAMS& params);
     bool set_host(const Place& place, const CUDA_HOST_NODE_PARAMS& params);
     bool set_event(const Place& place, CUevent event);
-    /// The bodies get other numbers: `moved` has the new one of each old one, UINT32_MAX for those that went. The nodes
-    /// of the new body keep the handles of the old one's where they come in the same order.
+    /// The bodies get other numbers: `moved` has the new one of each old one, UINT32_MAX for those that went. The new
+    /// bodies take the shape of the old ones where the nodes come in the same order.
     bool set_child(const Place& place, CUgraph graph, Functions& functions, std::vector<std::uint32_t>& moved);
     void set_enabled(const Place& place, bool enabled) noexcept { at(place).enabled = enabled; }
     void set_unreadable(const Place& place) noexcept { at(place).readable = false; }
@@ -117,6 +119,9 @@ class Snapshot {
     std::size_t bytes() const noexcept;
     /// Lets argument bytes and edges go, and keeps what findings need. For KEEP=off and above KEEP's max.
     void drop_data() noexcept;
+    /// The same, when it was done before, of what a change of the node there brought back. A program that sets every
+    /// node before each launch must not pay for all nodes each time.
+    void drop_data_of(const Place& place) noexcept;
     bool data_dropped() const noexcept { return data_dropped_; }
 
   private:
@@ -131,6 +136,7 @@ class Snapshot {
     // Built by find(). Apart, since programs that set child graphs before each launch must not pay for the others.
     Index of_root_;
     Index of_children_;
+    bool has_memory_nodes_ = false;
     bool data_dropped_ = false;
 };
 

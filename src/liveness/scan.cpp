@@ -22,12 +22,14 @@ class Scanner {
   public:
     Scanner(const graph::Snapshot& snapshot, memory::Seen& seen, const memory::Dead* dead)
         : snapshot_(snapshot), seen_(seen), cache_(dead) {
+        has_own_ = snapshot.has_memory_nodes();
+        if (!has_own_)
+            return;
         for (const Body& body : snapshot.bodies())
             for (const graph::Memory& memory : body.memories)
                 if (memory.size > 0) {
                     own_.add(memory.address, memory.address + memory.size);
                     seen_.add(memory.address, memory.address + memory.size);  // other graphs may be given it
-                    has_own_ = true;
                 }
     }
 
@@ -104,7 +106,7 @@ class Scanner {
                 continue;
             // Memory that died before it was looked at is no plain number, although nothing lives there now.
             auto& held_number = function.slots[place.packed / 4].held_number;
-            if (word != 0 && !held_number.load(std::memory_order_relaxed) && !seen_.contains(word) && !own(word))
+            if (word != 0 && !held_number.load(std::memory_order_relaxed) && !seen_.contains(word))
                 held_number.store(true, std::memory_order_relaxed);
         }
         find_end_pointers(function, first);
@@ -138,7 +140,7 @@ class Scanner {
 
     Meaning refer(Slot slot, std::uintptr_t address, Grade grade) {
         if (own(address))  // before the cache is asked: its numbers are those of the result
-            return Meaning::number;
+            return Meaning::unknown;
         const auto index = cache_.find(address);
         if (index == memory::ScanCache::none)
             return Meaning::number;
@@ -215,10 +217,12 @@ Scan scan_node(const graph::Snapshot& snapshot, const graph::Place& place, memor
                const memory::Dead* dead) {
     Scanner scanner(snapshot, seen, dead);
     scanner.node_at(place);
-    const std::vector<bool> below = snapshot.bodies_below(place);
-    for (std::uint32_t i = 1; i < below.size(); ++i)
-        if (below[i])
-            scanner.body(i);
+    if (snapshot.node(place).type == CU_GRAPH_NODE_TYPE_GRAPH) {
+        const std::vector<bool> below = snapshot.bodies_below(place);
+        for (std::uint32_t i = 1; i < below.size(); ++i)
+            if (below[i])
+                scanner.body(i);
+    }
     return scanner.finish();
 }
 

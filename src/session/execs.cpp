@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "driver/api.h"
 #include "graph/node_type.h"
@@ -80,11 +81,6 @@ void say_features_off(Session& session) {
     }
 }
 
-bool allocates(const graph::Snapshot& snapshot) {
-    return std::any_of(snapshot.bodies().begin(), snapshot.bodies().end(),
-                       [](const graph::Body& body) { return !body.memories.empty(); });
-}
-
 Template& template_of(Session& session, CUgraph graph) {
     Template& known = session.templates[graph];
     if (known.number == 0)
@@ -94,7 +90,7 @@ Template& template_of(Session& session, CUgraph graph) {
 
 }  // namespace
 
-void take(Session& session, Exec& exec, liveness::Scan& scan, std::vector<liveness::Reference>& into) {
+std::vector<liveness::Reference> take(Session& session, Exec& exec, liveness::Scan scan) {
     std::vector<std::uint32_t> place(scan.allocations.size());
     for (std::size_t i = 0; i < scan.allocations.size(); ++i) {
         TrackedPtr tracked = track(session, scan.allocations[i]);
@@ -121,10 +117,6 @@ void take(Session& session, Exec& exec, liveness::Scan& scan, std::vector<livene
         reference.input = place[reference.input];
         ++exec.inputs[reference.input].references;
     }
-    if (into.empty())
-        into.swap(scan.references);
-    else
-        into.insert(into.end(), scan.references.begin(), scan.references.end());
     // Later calls that change a node count by what the snapshot says of it.
     for (const graph::Place& unanswered : scan.unanswered)
         exec.snapshot.set_unreadable(unanswered);
@@ -132,6 +124,7 @@ void take(Session& session, Exec& exec, liveness::Scan& scan, std::vector<livene
     session.opaque += scan.opaque;
     if (scan.raised)
         look_again(session);
+    return std::move(scan.references);
 }
 
 void release(Session& session, Exec& exec, const liveness::Reference& reference) {
@@ -141,23 +134,6 @@ void release(Session& session, Exec& exec, const liveness::Reference& reference)
     exec.input_of.erase(input.tracked.get());
     exec.unused_inputs.push_back(reference.input);
     untrack(session, exec, input);
-}
-
-void check_deaths(Session& session, Exec& exec, std::uint64_t frees_before) {
-    if (frees.load() == frees_before)
-        return;
-    for (const Exec::Input& input : exec.inputs) {
-        if (input.references == 0)
-            continue;
-        Tracked& tracked = *input.tracked;
-        if (!tracked.dead && is_gone(session, tracked.allocation)) {
-            tracked.dead = true;
-            tracked.death.call = "an unseen call";
-            tracked.death.stack_missing = "not recorded (the graph was being read, nobody knew that it refers to this)";
-        }
-        if (tracked.dead)
-            exec.launches->attention.store(true, std::memory_order_release);
-    }
 }
 
 void read_missing_edges(Session& session, CUgraph graph) {
@@ -190,7 +166,6 @@ void instantiated(const char* call, CUgraphExec handle, CUgraph graph) noexcept 
         exec.instantiated = here(session, call);
         const driver::RelaxedCapture relaxed;
         say_features_off(session);
-        const std::uint64_t frees_before = frees.load(std::memory_order_acquire);
         exec.snapshot = graph::Snapshot::read(graph, session.functions);
         const KnownDead dead(session, KnownDead::Lock::take);
         liveness::Scan scan;
@@ -217,10 +192,9 @@ void instantiated(const char* call, CUgraphExec handle, CUgraph graph) noexcept 
             from.without_edges.push_back(&exec);
             execs_without_edges.fetch_add(1, std::memory_order_release);
         }
-        take(session, exec, scan, exec.references);
-        check_deaths(session, exec, frees_before);
+        exec.references = take(session, exec, std::move(scan));
         session.by_number.emplace(exec.number, &exec);
-        if (allocates(exec.snapshot))
+        if (exec.snapshot.has_memory_nodes())
             session.allocating.insert(&exec);
         session.execs.insert_or_assign(handle, std::move(made));
         keep_within(session, counted_bytes(exec.snapshot));
@@ -249,7 +223,6 @@ void instantiated(const char* call, CUgraphExec handle, CUgraph graph) noexcept 
 void updated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
     guarded("update", [&](Session& session) {
         const driver::RelaxedCapture relaxed;
-        const std::uint64_t frees_before = frees.load(std::memory_order_acquire);
         graph::Snapshot snapshot = graph::Snapshot::read(graph, session.functions);
         const KnownDead dead(session, KnownDead::Lock::take);
         liveness::Scan scan;
@@ -262,21 +235,20 @@ void updated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
         Exec& exec = *found->second;
         // An update changes parameters, never the shape. Where the nodes come in the same order, edges and handles of
         // the first template stay right; else edges are unknown: the driver takes 700 ns to tell one.
-        if (!snapshot.take_shape(exec.snapshot))
-            forget_missing_edges(session, exec);
-        if (session.settings.keep == config::Keep::off)
-            snapshot.drop_data();
         const std::size_t before = counted_bytes(exec.snapshot);
+        const bool dropped = exec.snapshot.data_dropped();
+        if (!snapshot.take_shape(std::move(exec.snapshot)))
+            forget_missing_edges(session, exec);
+        if (dropped)
+            snapshot.drop_data();
         exec.snapshot = std::move(snapshot);
         session.kept_bytes -= std::min(session.kept_bytes, before);
-        std::vector<liveness::Reference> references;
         session.opaque -= exec.opaque;
         exec.opaque = 0;
-        take(session, exec, scan, references);
+        std::vector<liveness::Reference> references = take(session, exec, std::move(scan));
         for (const liveness::Reference& old : exec.references)
             release(session, exec, old);
         exec.references = std::move(references);
-        check_deaths(session, exec, frees_before);
         keep_within(session, counted_bytes(exec.snapshot));
         note_update(session, exec, call, nullptr);
     });
@@ -305,7 +277,7 @@ void retire(Session& session, Exec& exec) {
     exec.references.clear();
     session.by_number.erase(exec.number);
     // Memory that only this one could bring back, and of which nothing was said therefore, stays gone.
-    if (session.allocating.erase(&exec) > 0)
+    if (session.allocating.erase(&exec) > 0 && std::exchange(session.waits_for_graphs, false))
         look_again(session);
     session.kept_bytes -= std::min(session.kept_bytes, counted_bytes(exec.snapshot));
     session.table.recycle(exec.launches);

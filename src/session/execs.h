@@ -12,11 +12,9 @@ inline std::size_t counted_bytes(const graph::Snapshot& snapshot) noexcept {
     return snapshot.data_dropped() ? 0 : snapshot.bytes();
 }
 
-/// Takes what `scan` found into `exec`: its input numbers become places in exec.inputs, its references go to `into`.
-void take(Session& session, Exec& exec, liveness::Scan& scan, std::vector<liveness::Reference>& into);
-/// When memory was freed since `frees` stood at `frees_before`: whether what was found then still lives. Whoever freed
-/// it before take() did not know that a graph refers to it.
-void check_deaths(Session& session, Exec& exec, std::uint64_t frees_before);
+/// Takes what `scan` found into `exec`, and returns its references: their input numbers are places in exec.inputs. The
+/// caller holds a RelaxedCapture.
+std::vector<liveness::Reference> take(Session& session, Exec& exec, liveness::Scan scan);
 /// `exec` no longer holds `reference`.
 void release(Session& session, Exec& exec, const liveness::Reference& reference);
 /// `exec` is gone: counts, references, its place in the lists, the event.

@@ -210,8 +210,12 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < uses.size(); ++i) {
         const std::vector<const liveness::Reference*>& dead = uses[i].references;
-        if ((dead.empty() && !uses[i].is_below) || comes_back(session, exec.inputs[i].tracked->allocation))
+        if (dead.empty() && !uses[i].is_below)
             continue;
+        if (comes_back(session, exec.inputs[i].tracked->allocation)) {
+            session.waits_for_graphs = true;
+            continue;
+        }
         const Tracked& tracked = *exec.inputs[i].tracked;
         if (dead.empty()) {
             keep_back(session, exec, tracked.allocation.id, uses[i].below);

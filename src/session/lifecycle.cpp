@@ -26,7 +26,6 @@ extern char** environ;
 namespace keepgraph::session {
 
 std::atomic<std::uint64_t> unknown_launches{0};
-std::atomic<std::uint64_t> frees{0};
 std::atomic<std::size_t> execs_without_edges{0};
 std::atomic<std::size_t> dead_addresses{0};
 std::atomic<bool> record_all_allocations{false};
@@ -188,9 +187,12 @@ report::Json kept_back_json(const Session& session) {
 
 void finish() noexcept {
     guarded("summary", [](Session& session) {
+        // A child that was made by a bare system call, past the handlers of fork, has copied the session, and its lock
+        // in whatever state it was.
+        if (session.process != ::getpid())
+            return;
         const Locked lock(session);
-        // A child that was made by a bare system call, past the handlers of fork, has copied the session.
-        if (session.finished || session.process != ::getpid())
+        if (session.finished)
             return;
         session.finished = true;
         if (session.settings.coverage)

@@ -43,6 +43,39 @@ bool is_readable(std::uintptr_t address) noexcept {
     return trace::read_memory(address, &byte, 1) != trace::ReadResult::bad_address;
 }
 
+memory::Fate fate_of(Session& session, const memory::Allocation& allocation) {
+    CUresult answer = CUDA_SUCCESS;
+    const memory::Fate fate = memory::fate_of(allocation, answer);
+    if (fate == memory::Fate::unknown && !session.said_fate_unknown) {
+        session.said_fate_unknown = true;
+        const std::string text = "the driver does not say whether memory is gone (" +
+                                 std::string(driver::result_name(answer)) + "): it counts as alive";
+        log::warn(text);
+        session.recording.event("notice", {{"text", text}});
+    }
+    return fate;
+}
+
+// When the driver fails to answer that is no death: a finding has to be true; and a death that is missed so shows when
+// another graph is made on the same address.
+bool is_death(memory::Fate fate) {
+    return fate == memory::Fate::gone || fate == memory::Fate::replaced;
+}
+
+Event unseen(const char* why_no_stack) {
+    Event event;
+    event.call = "an unseen call";
+    event.stack_missing = why_no_stack;
+    return event;
+}
+
+// STACKS=all: where `allocation` was made.
+const Event* birth_of(const Session& session, const memory::Allocation& allocation) {
+    const auto birth = session.allocations.find(allocation.base);
+    return birth != session.allocations.end() && birth->second.id == allocation.id ? &birth->second.event : nullptr;
+}
+
+// Everything that follows from a death. `death.time` is 0 when nobody saw it.
 void die(Session& session, const TrackedPtr& tracked, const Event& death, memory::Fate fate) {
     tracked->dead = true;
     tracked->death = death;
@@ -53,18 +86,18 @@ void die(Session& session, const TrackedPtr& tracked, const Event& death, memory
     tracked_alive.store(session.alive.size(), std::memory_order_release);
     if (fate == memory::Fate::replaced &&
         memory::identify(tracked->allocation.base, tracked->younger) == memory::Identity::known) {
-        // Another thread was given the address before the call that freed it returned here, and born() saw nothing
-        // dead.
+        // When that was allocated nothing dead was known at the address, so born() did not look.
         tracked->has_younger = true;
-        tracked->younger_birth.call = "an unseen call";
-        tracked->younger_birth.stack_missing = "not recorded (it came before the free returned)";
+        const Event* const birth = birth_of(session, tracked->younger);
+        tracked->younger_birth =
+            birth != nullptr ? *birth : unseen("not recorded (it was not known yet that the address was free)");
     } else {
         session.dead[tracked->allocation.base] = tracked;
     }
     dead_addresses.store(session.dead.size(), std::memory_order_release);
     for (Exec* const exec : tracked->execs)
         exec->launches->attention.store(true, std::memory_order_release);
-    if (!session.recording.wanted())
+    if (death.time == 0 || !session.recording.wanted())
         return;
     report::Json keys{{"allocation", to_json(*tracked)}};
     keys.update(who(death));
@@ -90,24 +123,6 @@ void* referenced(const char* call, std::uintptr_t base, std::size_t size) noexce
 }
 
 }  // namespace
-
-memory::Fate fate_of(Session& session, const memory::Allocation& allocation) {
-    CUresult answer = CUDA_SUCCESS;
-    const memory::Fate fate = memory::fate_of(allocation, answer);
-    if (fate == memory::Fate::unknown && !session.said_fate_unknown) {
-        session.said_fate_unknown = true;
-        const std::string text = "the driver does not say whether memory that was freed is gone (" +
-                                 std::string(driver::result_name(answer)) + "): it counts as alive";
-        log::warn(text);
-        session.recording.event("notice", {{"text", text}});
-    }
-    return fate;
-}
-
-bool is_gone(Session& session, const memory::Allocation& allocation) {
-    const memory::Fate fate = fate_of(session, allocation);
-    return fate == memory::Fate::gone || fate == memory::Fate::replaced;
-}
 
 bool KnownDead::find(std::uintptr_t address, memory::Allocation& out) const {
     if (dead_addresses.load(std::memory_order_acquire) == 0)
@@ -150,54 +165,41 @@ TrackedPtr track(Session& session, const memory::Allocation& found) {
     if (const auto gone = session.dead.find(found.base);
         gone != session.dead.end() && gone->second->allocation.id == found.id)
         return gone->second;
-    const auto known = session.alive.find(found.base);
-    if (known != session.alive.end() && known->second->allocation.id == found.id)
-        return known->second;
-    // The scan that found it did not hold the lock: it may have gone since, and somebody else may live there.
-    if (is_gone(session, found)) {
-        auto gone = std::make_shared<Tracked>();
-        gone->allocation = found;
-        gone->dead = true;
-        gone->death.call = "an unseen call";
-        gone->death.stack_missing = "not recorded (the graph was being read, nobody knew that it refers to this)";
-        if (known != session.alive.end()) {
-            gone->has_younger = true;
-            gone->younger = known->second->allocation;
-            gone->younger_birth = known->second->birth;
-        }
-        return gone;
+    TrackedPtr& place = session.alive[found.base];
+    if (place != nullptr && place->allocation.id == found.id)
+        return place;
+    const TrackedPtr before = place;
+    const auto tracked = place = std::make_shared<Tracked>();
+    tracked->allocation = found;
+    if (const Event* const birth = birth_of(session, found)) {
+        tracked->has_birth = true;
+        tracked->birth = *birth;
     }
-    TrackedPtr& slot = session.alive[found.base];
+    // The scan that found it did not hold the lock: it may have gone since, and somebody else may live there. A free
+    // looks at what is published here after its real call, which comes either before the driver's answer or after it.
+    tracked_alive.store(session.alive.size());
+    filter_slot(found.base).store(true);
+    if (const memory::Fate fate = fate_of(session, found); is_death(fate)) {
+        die(session, tracked, unseen("not recorded (the graph was being read, nobody knew that it refers to this)"),
+            fate);
+        if (before != nullptr) {
+            session.alive[found.base] = before;
+            tracked_alive.store(session.alive.size());
+        }
+        return tracked;
+    }
+    if (before == nullptr)
+        return tracked;
     // cuMemFreeHost would have been seen: this is the program's own memory, registered once more, and as good as
     // before.
-    if (slot != nullptr && slot->allocation.kind == memory::Kind::pinned && found.kind == memory::Kind::pinned) {
-        slot->allocation = found;
-        slot->has_birth = false;
+    if (before->allocation.kind == memory::Kind::pinned && found.kind == memory::Kind::pinned) {
+        before->allocation = found;
+        before->has_birth = false;
+        return place = before;
     }
-    if (slot == nullptr || slot->allocation.id != found.id) {
-        // Another id at a known base: the older one died without a call that we saw.
-        const TrackedPtr older = slot;
-        slot = std::make_shared<Tracked>();
-        slot->allocation = found;
-        if (const auto birth = session.allocations.find(found.base);
-            birth != session.allocations.end() && birth->second.id == found.id) {
-            slot->has_birth = true;
-            slot->birth = birth->second.event;
-        }
-        if (older != nullptr) {
-            older->dead = true;
-            older->death.call = "an unseen call";
-            older->death.stack_missing = "not recorded (the call did not pass keepgraph)";
-            older->has_younger = true;
-            older->younger = found;
-            older->younger_birth = slot->birth;
-            for (Exec* const exec : older->execs)
-                exec->launches->attention.store(true, std::memory_order_release);
-        }
-        tracked_alive.store(session.alive.size());
-    }
-    filter_slot(found.base).store(true);
-    return slot;
+    // Another id at a known base: the older one died without a call that we saw.
+    die(session, before, unseen("not recorded (the call did not pass keepgraph)"), memory::Fate::replaced);
+    return tracked;
 }
 
 void untrack(Session& session, Exec& exec, Exec::Input& input) {
@@ -230,18 +232,22 @@ void mapped(const char* call, std::uintptr_t base, std::size_t size) noexcept {
 }
 
 void unmapped(const char* call, std::uintptr_t base, std::size_t size, void* dying, bool succeeded) noexcept {
+    if (current() == nullptr) {
+        delete static_cast<Dying*>(dying);
+        return;
+    }
     if (succeeded)
         memory::note_unmapped(base, size);
     freed_range(call, base, size, dying, succeeded);
 }
 
 void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* opaque, bool succeeded) noexcept {
-    frees.fetch_add(1);
     std::unique_ptr<Dying> dying(static_cast<Dying*>(opaque));
     if (!succeeded)
         return;
     if (dying == nullptr) {
         // Nothing referred to it when the call began. Meanwhile a graph that does may have been instantiated.
+        std::atomic_thread_fence(std::memory_order_seq_cst);
         if (tracked_alive.load() == 0)
             return;
         dying.reset(static_cast<Dying*>(referenced(call, base, size)));
@@ -252,17 +258,21 @@ void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* 
         const driver::RelaxedCapture relaxed;
         const Locked lock(session);
         for (const auto& tracked : dying->all)
-            if (const memory::Fate fate = tracked->dead ? memory::Fate::alive : fate_of(session, tracked->allocation);
-                fate == memory::Fate::gone || fate == memory::Fate::replaced)
-                die(session, tracked, dying->event, fate);
+            if (!tracked->dead)
+                if (const memory::Fate fate = fate_of(session, tracked->allocation); is_death(fate))
+                    die(session, tracked, dying->event, fate);
     });
 }
 
 void freed(const char* call, std::uintptr_t base, void* dying, bool succeeded) noexcept {
     if (dying == nullptr) {
-        // A graph that refers to it may be instantiated meanwhile. It marks the base and then reads `frees`; here it is
-        // the other way round, and all four are sequentially consistent: one of the two sees the other.
-        frees.fetch_add(1);
+        // A graph that refers to it may be instantiated meanwhile. That marks the base and then asks the driver; here
+        // the real free comes first, then the look at the mark: one of the two sees the other. The fence is for a
+        // driver that answers from what it reads without a lock.
+        //
+        // Rejected: a count of frees, which each instantiate compares. It told no more, and was one cache line that
+        // every free of every thread wrote to.
+        std::atomic_thread_fence(std::memory_order_seq_cst);
         if (!filter_slot(base).load())
             return;
     }

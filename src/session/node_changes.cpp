@@ -12,9 +12,11 @@ namespace {
 
 // How many nodes cannot be looked into: this one, and those below it.
 std::uint32_t opaque_nodes(const graph::Snapshot& snapshot, const graph::Place& place) {
+    std::uint32_t count = snapshot.node(place).readable ? 0 : 1;
+    if (snapshot.node(place).type != CU_GRAPH_NODE_TYPE_GRAPH)
+        return count;
     const auto& bodies = snapshot.bodies();
     const std::vector<bool> below = snapshot.bodies_below(place);
-    std::uint32_t count = snapshot.node(place).readable ? 0 : 1;
     for (std::size_t i = 1; i < bodies.size(); ++i)
         if (below[i])
             count +=
@@ -46,8 +48,7 @@ void replace_references(Session& session, Exec& exec, const graph::Place& place)
     liveness::Scan scan;
     if (session.settings.check_inputs)
         scan = liveness::scan_node(exec.snapshot, place, session.seen, &dead);
-    std::vector<liveness::Reference> found;
-    take(session, exec, scan, found);
+    const std::vector<liveness::Reference> found = take(session, exec, std::move(scan));
     std::vector<liveness::Reference>& references = exec.references;
     if (exec.snapshot.node(place).type != CU_GRAPH_NODE_TYPE_GRAPH) {
         liveness::Reference wanted;
@@ -81,7 +82,6 @@ void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change 
     guarded("node change", [&](Session& session) {
         const driver::RelaxedCapture relaxed;
         const Locked lock(session);
-        const std::uint64_t frees_before = frees.load();
         const auto found = session.execs.find(handle);
         graph::Place place;
         if (found == session.execs.end())
@@ -97,12 +97,11 @@ void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change 
         session.opaque -= opaque;
         if (new_parameters) {
             replace_references(session, exec, place);
-            check_deaths(session, exec, frees_before);
         } else if (refers_to_dead(exec)) {
             exec.launches->attention.store(true, std::memory_order_release);  // what was off may have died meanwhile
         }
         if (exec.snapshot.data_dropped())
-            exec.snapshot.drop_data();
+            exec.snapshot.drop_data_of(place);
         session.kept_bytes += counted_bytes(exec.snapshot) - before;
         note_update(session, exec, call, &place);
     });

@@ -118,6 +118,7 @@ struct Session {
     std::unordered_map<CUgraphExec, std::unique_ptr<Exec>> execs;
     std::map<unsigned, Exec*> by_number;  ///< oldest first, for KEEP's max
     std::set<const Exec*> allocating;     ///< that have memory nodes
+    bool waits_for_graphs = false;        ///< something dead was not reported because one of those may bring it back
     LaunchTable table;
     std::map<std::uintptr_t, TrackedPtr> alive;  ///< referenced and alive, by base
     std::map<std::uintptr_t, TrackedPtr> dead;   ///< referenced, dead, address not seen again, by base
@@ -169,8 +170,6 @@ class Locked {
 
 /// Launches of handles that no exec is known of.
 extern std::atomic<std::uint64_t> unknown_launches;
-/// Frees so far, to see whether one happened during a scan.
-extern std::atomic<std::uint64_t> frees;
 /// Execs whose edges are wanted and not read; entries of Session::dead. Read without the lock to leave early.
 extern std::atomic<std::size_t> execs_without_edges;
 extern std::atomic<std::size_t> dead_addresses;
@@ -200,11 +199,8 @@ void write_graph_file(Session& session, Exec& exec);
 void record_coverage(Session& session);
 
 // memory.cpp
-/// Whether `allocation` is no more, which only the driver knows; its address may be another one's by now. When the
-/// driver fails to answer that is no death: said once. A finding has to be true; and a death that is missed so shows
-/// when another graph is made on the same address. Under the lock; the caller holds a RelaxedCapture.
-bool is_gone(Session& session, const memory::Allocation& allocation);
-/// The allocation of `found` as the session tracks it. Under the lock.
+/// The allocation of `found` as the session tracks it, dead when it is no more, which only the driver knows: its
+/// address may be another one's by now. Under the lock; the caller holds a RelaxedCapture.
 TrackedPtr track(Session& session, const memory::Allocation& found);
 /// Session::dead as scans ask it. It takes the lock for each question, or, with `held`, is used under it.
 ///

@@ -133,6 +133,45 @@ PROBE("replay.child_node_set") {
     out("value", static_cast<long long>(x.first()));
     out("enable", CU(cuGraphNodeSetEnabled)(static_cast<CUgraphExec>(exec), node, 0u));
 }
+// A node that was switched off, when the whole exec, or the child graph that it is in, is set to other parameters.
+PROBE("replay.update_leaves_off") {
+    Buffer x;
+    Graph graph, later;
+    const CUgraphNode node = graph.fill(x, 1);
+    later.fill(x, 2);
+    x.set(9);
+    const Exec exec(graph);
+    out("off", CU(cuGraphNodeSetEnabled)(static_cast<CUgraphExec>(exec), node, 0u));
+    CUgraphExecUpdateResultInfo info = {};
+    out("update", CU(cuGraphExecUpdate_v2)(static_cast<CUgraphExec>(exec), static_cast<CUgraph>(later), &info));
+    out("run", exec.run());
+    out("value", static_cast<long long>(x.first()));
+    out("on", CU(cuGraphNodeSetEnabled)(static_cast<CUgraphExec>(exec), node, 1u));
+    out("run", exec.run());
+    out("value", static_cast<long long>(x.first()));
+}
+PROBE("replay.child_set_leaves_off") {
+    Buffer x;
+    Graph inner, outer, later;
+    inner.fill(x, 1);
+    later.fill(x, 2);
+    const CUgraphNode holder = outer.child(inner);
+    x.set(9);
+    const Exec exec(outer);
+    CUgraph found = nullptr;
+    CUgraphNode node = nullptr;
+    size_t count = 1;
+    MUST(CU(cuGraphChildGraphNodeGetGraph)(holder, &found));
+    MUST(CU(cuGraphGetNodes)(found, &node, &count));
+    out("off", CU(cuGraphNodeSetEnabled)(static_cast<CUgraphExec>(exec), node, 0u));
+    out("set",
+        CU(cuGraphExecChildGraphNodeSetParams)(static_cast<CUgraphExec>(exec), holder, static_cast<CUgraph>(later)));
+    out("run", exec.run());
+    out("value", static_cast<long long>(x.first()));
+    out("on", CU(cuGraphNodeSetEnabled)(static_cast<CUgraphExec>(exec), node, 1u));
+    out("run", exec.run());
+    out("value", static_cast<long long>(x.first()));
+}
 PROBE("replay.clone") {
     Buffer x;
     Graph graph;

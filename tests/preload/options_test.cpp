@@ -112,6 +112,18 @@ TEST(OptionsKeep, NoRoomAtAllStillFinds) {
         expect_dropped(recording.graph(number));
 }
 
+TEST(OptionsKeep, NoUpdateBringsDroppedDataBack) {
+    for (const char* way : {"whole", "set_params"}) {
+        TempFolder folder;
+        Outcome outcome =
+            expect_transparent({victim("exec_update"), way}, recorded(folder).with("KEEPGRAPH_KEEP", "data,max=0"));
+        Recording recording = Recording::only_one_in(folder.path());
+        EXPECT_EQ(recording.of_type("update").size(), 1u) << outcome.describe();
+        EXPECT_EQ(recording.findings().size(), 1u) << outcome.describe();
+        expect_dropped(recording.graph(1));
+    }
+}
+
 TEST(OptionsKeep, GraphsThatGoMakeNoMoreRoomThanTheyTook) {
     // The first eight of sixteen had lost their data before they went.
     size_t kept[2] = {};

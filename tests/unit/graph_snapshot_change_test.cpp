@@ -226,7 +226,7 @@ TEST_F(GraphSnapshotChange, ShapeOfTheFirstTemplateIsKept) {
     Snapshot after = Snapshot::read(later.handle(), functions);
     Place place;
     EXPECT_TRUE(after.find(again.handle(), place));
-    ASSERT_TRUE(after.take_shape(before));
+    ASSERT_TRUE(after.take_shape(std::move(before)));
     EXPECT_TRUE(after.edges_known());
     EXPECT_EQ(after.bodies()[0].edges.size(), 1u);
     EXPECT_TRUE(after.find(first.handle(), place)) << "later calls name the nodes of the first template";
@@ -235,12 +235,50 @@ TEST_F(GraphSnapshotChange, ShapeOfTheFirstTemplateIsKept) {
     EXPECT_EQ(word(after.bodies()[0], after.bodies()[0].kernels[0]), 2u);
 }
 
+TEST_F(GraphSnapshotChange, NodesOfAChildThatIsSetStayOffAndKeepTheirEdges) {
+    FakeGraph inner, same;
+    FakeNode& first = inner.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    FakeNode& second = inner.add(CU_GRAPH_NODE_TYPE_MEMSET);
+    inner.edges = {{&first, &second, {}}};
+    same.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    same.add(CU_GRAPH_NODE_TYPE_MEMSET);
+    FakeNode& holder = graph.add_child(inner);
+    Snapshot snapshot = read();
+    snapshot.read_edges(graph.handle());
+    Place place;
+    ASSERT_TRUE(snapshot.find(second.handle(), place));
+    snapshot.set_enabled(place, false);
+    std::vector<std::uint32_t> moved;
+    ASSERT_TRUE(snapshot.find(holder.handle(), place));
+    ASSERT_TRUE(snapshot.set_child(place, same.handle(), functions, moved));
+    ASSERT_EQ(snapshot.bodies().size(), 2u);
+    EXPECT_TRUE(snapshot.bodies()[1].nodes[0].enabled);
+    EXPECT_FALSE(snapshot.bodies()[1].nodes[1].enabled);
+    EXPECT_TRUE(snapshot.bodies()[1].edges_known);
+    EXPECT_EQ(snapshot.bodies()[1].edges.size(), 1u);
+}
+
+TEST_F(GraphSnapshotChange, WhatAChangeBringsBackIsDroppedAgain) {
+    FakeNode& first = graph.add_kernel(one, std::uint64_t{1});
+    graph.add_kernel(one, std::uint64_t{2});
+    Snapshot snapshot = read();
+    snapshot.drop_data();
+    const std::size_t bytes = snapshot.bytes();
+    for (int round = 0; round < 3; ++round) {
+        ASSERT_TRUE(snapshot.set_kernel({0, 0}, first.kernel, functions));
+        EXPECT_EQ(word(snapshot.bodies()[0], snapshot.bodies()[0].kernels[0]), 1u);
+        snapshot.drop_data_of({0, 0});
+        EXPECT_FALSE(snapshot.bodies()[0].kernels[0].arguments_known);
+        EXPECT_EQ(snapshot.bytes(), bytes);
+    }
+}
+
 TEST_F(GraphSnapshotChange, OtherOrderOrOtherChildrenAreNotTheSameShape) {
     FakeGraph inner, deeper;
     deeper.add_child(inner);
     graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
     graph.add_child(inner);
-    const Snapshot before = read();
+    Snapshot before = read();
     FakeGraph turned, shorter, deep, other_type;
     other_type.add(CU_GRAPH_NODE_TYPE_MEMSET);
     other_type.add_child(inner);
@@ -251,7 +289,7 @@ TEST_F(GraphSnapshotChange, OtherOrderOrOtherChildrenAreNotTheSameShape) {
     deep.add_child(deeper);
     for (FakeGraph* const other : {&turned, &shorter, &deep, &other_type}) {
         Snapshot after = Snapshot::read(other->handle(), functions);
-        EXPECT_FALSE(after.take_shape(before));
+        EXPECT_FALSE(after.take_shape(std::move(before)));
         EXPECT_EQ(after.bodies()[0].nodes[0].handle, other->nodes[0].handle()) << "nothing is taken";
     }
 }
