@@ -150,7 +150,7 @@ PROBE("replay.update_leaves_off") {
     out("run", exec.run());
     out("value", static_cast<long long>(x.first()));
 }
-PROBE("replay.child_set_leaves_off") {
+PROBE("replay.set_child_leaves_off") {
     Buffer x;
     Graph inner, outer, later;
     inner.fill(x, 1);
