@@ -33,6 +33,18 @@ report::Json to_json(const Tracked& tracked) {
     return keys;
 }
 
+report::Json to_json(const Event& event) {
+    report::Json keys{{"call", event.call}};
+    if (event.runtime_call != nullptr)
+        keys["runtime_call"] = event.runtime_call;
+    keys["t"] = event.time;
+    keys["thread"] = event.thread;
+    keys["thread_name"] = event.thread_name;
+    if (event.stack != 0)
+        keys["stack"] = event.stack;
+    return keys;
+}
+
 bool is_disabled(const graph::Snapshot& snapshot, const liveness::Reference& reference) noexcept {
     graph::Place place{reference.body, reference.node};
     while (snapshot.node(place).enabled && place.body != 0) {
@@ -73,13 +85,6 @@ report::Json to_json(const Exec& exec, const liveness::Reference& reference) {
     keys["address"] = hex(reference.address);
     keys["offset"] = reference.address - exec.inputs[reference.input].tracked->allocation.base;
     keys["grade"] = config::to_string(liveness::grade_now(exec.snapshot, reference));
-    return keys;
-}
-
-report::Json who(const Event& event) {
-    report::Json keys = to_json(event);
-    keys.erase("t");
-    keys.erase("thread");
     return keys;
 }
 

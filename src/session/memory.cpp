@@ -67,7 +67,7 @@ void die(Session& session, const TrackedPtr& tracked, const Event& death, memory
     if (!session.recording.wanted())
         return;
     report::Json keys{{"allocation", to_json(*tracked)}};
-    keys.update(who(death));
+    keys.update(to_json(death));
     session.recording.event("death", std::move(keys));
 }
 
@@ -314,7 +314,7 @@ void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
         if (!session.recording.wanted())
             return;
         report::Json keys{{"allocation", to_json(younger)}};
-        keys.update(who(event));
+        keys.update(to_json(event));
         session.recording.event("birth", std::move(keys));
     });
 }
