@@ -214,26 +214,13 @@ void untrack(Session& session, Exec& exec, Exec::Input& input) {
     forget_dead(session, tracked);
 }
 
-void* freeing_range(const char* call, std::uintptr_t base, std::size_t size) noexcept {
-    return referenced(call, base, size);
-}
-
 void* freeing(const char* call, std::uintptr_t base) noexcept {
     if (!filter_slot(base).load(std::memory_order_acquire))
         return nullptr;
-    return freeing_range(call, base, 1);
+    return referenced(call, base, 1);
 }
 
-void mapped(const char* call, std::uintptr_t base, std::size_t size) noexcept {
-    guarded("mapping", [&](Session&) { memory::note_mapped(base, size); });
-    born(call, base, size);
-}
-
-void unmapped(const char* call, std::uintptr_t base, std::size_t size, void* dying, bool succeeded) noexcept {
-    if (succeeded)
-        memory::note_unmapped(base, size);
-    freed_range(call, base, size, dying, succeeded);
-}
+namespace {
 
 void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* opaque, bool succeeded) noexcept {
     frees.fetch_add(1);
@@ -258,6 +245,8 @@ void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* 
     });
 }
 
+}  // namespace
+
 void freed(const char* call, std::uintptr_t base, void* dying, bool succeeded) noexcept {
     if (dying == nullptr) {
         // A graph that refers to it may be instantiated meanwhile. It marks the base and then reads `frees`; here it is
@@ -267,6 +256,21 @@ void freed(const char* call, std::uintptr_t base, void* dying, bool succeeded) n
             return;
     }
     freed_range(call, base, 1, dying, succeeded);
+}
+
+void mapped(const char* call, std::uintptr_t base, std::size_t size) noexcept {
+    guarded("mapping", [&](Session&) { memory::note_mapped(base, size); });
+    born(call, base, size);
+}
+
+void* unmapping(const char* call, std::uintptr_t base, std::size_t size) noexcept {
+    return referenced(call, base, size);
+}
+
+void unmapped(const char* call, std::uintptr_t base, std::size_t size, void* dying, bool succeeded) noexcept {
+    if (succeeded)
+        memory::note_unmapped(base, size);
+    freed_range(call, base, size, dying, succeeded);
 }
 
 void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
