@@ -73,7 +73,7 @@ std::string to_text(const graph::Snapshot& snapshot, const liveness::Reference& 
     return text + ", " + graph::node_type_name(body.nodes[reference.node].type) + " " + to_string(reference.slot);
 }
 
-report::Json to_json(const Exec& exec, const liveness::Reference& reference) {
+report::Json to_json(const Exec& exec, const liveness::Reference& reference, config::Grade grade) {
     const graph::Body& body = exec.snapshot.bodies()[reference.body];
     report::Json keys{{"node", reference.node}};
     if (reference.body != 0)
@@ -84,7 +84,7 @@ report::Json to_json(const Exec& exec, const liveness::Reference& reference) {
     keys["slot"] = to_string(reference.slot);
     keys["address"] = hex(reference.address);
     keys["offset"] = reference.address - exec.inputs[reference.input].tracked->allocation.base;
-    keys["grade"] = config::to_string(liveness::grade_now(exec.snapshot, reference));
+    keys["grade"] = config::to_string(grade);
     return keys;
 }
 

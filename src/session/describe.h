@@ -30,6 +30,6 @@ bool is_disabled(const graph::Snapshot& snapshot, const liveness::Reference& ref
 /// "node 0, kernel kg_scale, parameter 0 +8" or "node 2 of child#1, memcpy src"
 std::string to_text(const graph::Snapshot& snapshot, const liveness::Reference& reference);
 /// An entry of "references".
-report::Json to_json(const Exec& exec, const liveness::Reference& reference);
+report::Json to_json(const Exec& exec, const liveness::Reference& reference, config::Grade grade);
 
 }  // namespace keepgraph::session
