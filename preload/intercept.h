@@ -211,7 +211,7 @@ CUresult free_memory(const char* name, Real real, Pointer address, Arguments... 
 
 template <class Real>
 CUresult unmap(const char* name, Real real, CUdeviceptr address, std::size_t size) {
-    void* const dying = session::freeing_range(name, address, size);
+    void* const dying = session::unmapping(name, address, size);
     const CUresult result = real(address, size);
     session::unmapped(name, address, size, dying, result == CUDA_SUCCESS);
     return result;

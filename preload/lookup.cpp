@@ -53,7 +53,7 @@ std::atomic<void*> next_functions[rows];  // of the start, so valid for ever; or
 char none;
 
 bool is_libcuda(const char* path) {
-    return std::strncmp(file_name(path), "libcuda.so", 10) == 0;
+    return std::strncmp(trace::file_name(path), "libcuda.so", 10) == 0;
 }
 
 /// The libcuda whose functions are wrapped. Leaked, as readers may hold it.

@@ -46,7 +46,7 @@ bool answers_to(const dl_phdr_info& info, const ElfW(Dyn) * section, const char*
     const char* const strings = strings_of(info.dlpi_addr, section);
     if (name != nullptr && strings != nullptr && std::strcmp(strings + name->d_un.d_val, soname) == 0)
         return true;
-    return info.dlpi_name != nullptr && std::strcmp(file_name(info.dlpi_name), soname) == 0;
+    return info.dlpi_name != nullptr && std::strcmp(trace::file_name(info.dlpi_name), soname) == 0;
 }
 
 }  // namespace

@@ -15,14 +15,8 @@
 #include <link.h>
 
 #include <cstdint>
-#include <cstring>
 
 namespace keepgraph::preload {
-
-inline const char* file_name(const char* path) noexcept {
-    const char* const slash = std::strrchr(path, '/');
-    return slash != nullptr ? slash + 1 : path;
-}
 
 /// A loaded object, as far as can be told for a few nanoseconds. All zero: none (generated code, say).
 struct Module {

@@ -33,8 +33,7 @@ void take(const nlohmann::json& event, const char* key, Names& into) {
 int report_coverage(const std::vector<std::string>& words) {
     const Launch launch = prepare(words);
     if (launch.refusal) {
-        std::fprintf(stderr, "keepgraph: %s\n", launch.refusal->reason.c_str());
-        return launch.refusal->code;
+        return refuse(launch.refusal->code, launch.refusal->reason);
     }
     const TemporaryFolder folder;
     const char* options = std::getenv("KEEPGRAPH_OPTIONS");

@@ -24,11 +24,6 @@ namespace {
 // A program that leaves a thousand processes behind shall not fill the log.
 constexpr std::size_t most_doubts = 5;
 
-int refuse(int code, const std::string& reason) {
-    std::fprintf(stderr, "keepgraph: %s\n", reason.c_str());
-    return code;
-}
-
 bool checks_nothing() {
     std::vector<config::Problem> ignored;
     return !config::parse([](const char* name) { return std::getenv(name); }, ignored).check_inputs;
@@ -75,7 +70,7 @@ int run_counting_findings(const Launch& launch, int code) {
         }
         watch.emplace(folder);
     } catch (const std::runtime_error& error) {
-        return refuse(exit_refused, std::string("--error-exitcode needs a recording: ") + error.what());
+        return refuse(exit_refused, std::string(needs_recording) + error.what());
     }
     const std::string out = literal_out(folder.native()) + "/%t-%h-%p";
     set_variable("KEEPGRAPH_OUT", out);

@@ -47,6 +47,11 @@ void become(const Launch& launch) {
     _exit(error == ENOENT ? exit_not_found : exit_not_executable);
 }
 
+int refuse(int code, const std::string& reason) {
+    std::fprintf(stderr, "keepgraph: %s\n", reason.c_str());
+    return code;
+}
+
 void set_variable(const std::string& name, const std::string& value) {
     if (setenv(name.c_str(), value.c_str(), 1) != 0) {
         throw std::system_error(errno, std::generic_category(), "cannot set " + name);

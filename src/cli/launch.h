@@ -22,6 +22,9 @@ Launch prepare(const std::vector<std::string>& words);
 /// Replaces this process; comes back never: when it cannot, it says why and ends with 126 or 127.
 [[noreturn]] void become(const Launch& launch);
 
+/// Says on stderr why nothing is run, and gives `code` back.
+int refuse(int code, const std::string& reason);
+
 /// setenv that throws: a setting that silently is not in force would be worse than no run.
 void set_variable(const std::string& name, const std::string& value);
 

@@ -23,7 +23,7 @@ std::string usage_error(const CLI::App& app, const std::vector<std::string>& wor
     if (chosen == nullptr)
         return words[0] + " is no command; allowed are " + commands;
     const std::vector<std::string> left = app.remaining(true);
-    if (chosen != nullptr && !left.empty()) {
+    if (!left.empty()) {
         const std::string first = left.back() + " is no option or argument of " + chosen->get_name();
         return chosen->get_name() == "run" || chosen->get_name() == "doctor"
                    ? first + "; a program and its arguments stand behind --"

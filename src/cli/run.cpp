@@ -23,11 +23,6 @@ struct RunOptions {
     int error_exitcode = 0;
 };
 
-int refuse(int code, const std::string& reason) {
-    std::fprintf(stderr, "keepgraph: %s\n", reason.c_str());
-    return code;
-}
-
 void set_environment(const RunOptions& options, const Launch& launch) {
     std::optional<std::string> out;
     for (const auto& [name, value] : options.settings.given()) {
@@ -45,7 +40,7 @@ void set_environment(const RunOptions& options, const Launch& launch) {
             set_variable("KEEPGRAPH_OUT", absolute_out(*out));
         } catch (const std::runtime_error& error) {
             if (options.error_exitcode != 0) {
-                throw;
+                throw std::runtime_error(std::string(needs_recording) + error.what());
             }
             // The program runs where it is, so it has to run here: only the recording has no place.
             std::fprintf(stderr, "keepgraph: no recording: %s. Findings are on stderr only\n", error.what());
@@ -63,13 +58,7 @@ int run(const RunOptions& options) {
     if (launch.refusal) {
         return refuse(launch.refusal->code, launch.refusal->reason);
     }
-    try {
-        set_environment(options, launch);
-    } catch (const std::runtime_error& error) {
-        return refuse(
-            exit_refused,
-            std::string(options.error_exitcode != 0 ? "--error-exitcode needs a recording: " : "") + error.what());
-    }
+    set_environment(options, launch);
     if (options.error_exitcode != 0) {
         return run_counting_findings(launch, options.error_exitcode);
     }

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "cli/events.h"
 #include "report/reader.h"
 
 namespace keepgraph::cli {
@@ -33,11 +32,8 @@ bool still_runs(const report::Number& pid, const std::string& out) {
     return false;  // a zombie has no environment left
 }
 
-/// OPTIONS=coverage=1 makes a recording of a process without a graph, and such a process has no summary.
 bool had_no_graph(const report::Recording& recording) {
-    std::size_t lists = 0;
-    for_each_event(recording.folder, "coverage", [&](const nlohmann::json&) { ++lists; });
-    return recording.graphs.empty() && lists > 0;
+    return recording.graphs.empty() && recording.has_coverage;
 }
 
 void add(RunRecord& record, const std::string& folder, const std::string& out) {

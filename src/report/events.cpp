@@ -112,28 +112,23 @@ bool add_update(Recording& recording, const Json& event, std::uint64_t, std::str
     return true;
 }
 
-bool add_destroy(Recording& recording, const Json& event, std::uint64_t, std::string& error) {
-    const std::string what = text_of(event, "what");
-    if (what == "template")
-        return true;
+bool add_counts(Recording& recording, const Json& event, bool destroyed, std::string& error) {
     const Number number = count_of(event, "graph");
     if (!number)
         return missing("graph", error);
     RecordedGraph& graph = graph_of(recording, *number);
-    graph.destroyed = true;
+    graph.destroyed = graph.destroyed || destroyed;
     graph.replays = count_of(event, "replays");
     graph.updates = count_of(event, "updates");
     return true;
 }
 
+bool add_destroy(Recording& recording, const Json& event, std::uint64_t, std::string& error) {
+    return text_of(event, "what") == "template" || add_counts(recording, event, true, error);
+}
+
 bool add_living(Recording& recording, const Json& event, std::uint64_t, std::string& error) {
-    const Number number = count_of(event, "graph");
-    if (!number)
-        return missing("graph", error);
-    RecordedGraph& graph = graph_of(recording, *number);
-    graph.replays = count_of(event, "replays");
-    graph.updates = count_of(event, "updates");
-    return true;
+    return add_counts(recording, event, false, error);
 }
 
 bool add_finding(Recording& recording, const Json& event, std::uint64_t, std::string& error) {
@@ -198,7 +193,12 @@ bool add_summary(Recording& recording, const Json& event, std::uint64_t, std::st
     return true;
 }
 
-// Deaths, births and coverage are read by no table so far; the JSON output carries them as they were written.
+bool add_coverage(Recording& recording, const Json&, std::uint64_t, std::string&) {
+    recording.has_coverage = true;
+    return true;
+}
+
+// Deaths and births are read by no table so far; the JSON output carries them as they were written.
 bool ignore(Recording&, const Json&, std::uint64_t, std::string&) {
     return true;
 }
@@ -210,7 +210,7 @@ struct Handler {
 constexpr Handler handlers[] = {
     {"module", add_module},   {"stack", add_stack},     {"capture", add_capture}, {"instantiate", add_instantiate},
     {"update", add_update},   {"destroy", add_destroy}, {"finding", add_finding}, {"notice", add_notice},
-    {"summary", add_summary}, {"death", ignore},        {"birth", ignore},        {"coverage", ignore},
+    {"summary", add_summary}, {"death", ignore},        {"birth", ignore},        {"coverage", add_coverage},
     {"living", add_living},
 };
 

@@ -4,29 +4,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "report/utf8.h"
+
 namespace keepgraph::report {
 namespace {
-
-// How many bytes from `at` are one code point in UTF-8, 0: they are none. (Unicode, table 3-7.)
-std::size_t code_point_length(std::string_view text, std::size_t at) noexcept {
-    const auto byte = [&](std::size_t i) {
-        return static_cast<unsigned char>(at + i < text.size() ? text[at + i] : 0);
-    };
-    const unsigned char first = byte(0);
-    if (first < 0x80)
-        return 1;
-    if (first < 0xc2 || first > 0xf4)
-        return 0;
-    const std::size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    const unsigned lowest = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;   // no longer than it must be
-    const unsigned highest = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;  // no surrogate, not past U+10FFFF
-    if (byte(1) < lowest || byte(1) > highest)
-        return 0;
-    for (std::size_t i = 2; i < length; ++i)
-        if (byte(i) < 0x80 || byte(i) > 0xbf)
-            return 0;
-    return length;
-}
 
 bool is_plain(char c) noexcept {
     return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
@@ -43,7 +24,7 @@ void append_string(std::string& out, std::string_view text) {
         at = plain;
         if (at == text.size())
             break;
-        const std::size_t length = code_point_length(text, at);
+        const std::size_t length = decode_utf8(text.substr(at)).length;
         const char c = text[at];
         if (length == 0) {
             out += "\xef\xbf\xbd";

@@ -160,6 +160,7 @@ struct Recording {
     std::vector<RecordedFinding> findings;
     std::vector<RecordedNotice> notices;
     std::optional<RecordedSummary> summary;  ///< absent: the process did not end in order
+    bool has_coverage = false;  ///< OPTIONS=coverage=1, which also records a process without a graph or a summary
     std::vector<std::uint64_t> graph_files;  ///< numbers of the graph-<n>.json that lie in the folder, sorted
 
     bool last_line_cut = false;        ///< a process that was killed while it wrote

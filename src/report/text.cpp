@@ -3,43 +3,19 @@
 
 #include <cxxabi.h>
 
-#include <cstdint>
 #include <cstdlib>
 #include <memory>
 
+#include "report/utf8.h"
+
 namespace keepgraph::report {
 namespace {
-
-struct Decoded {
-    std::uint32_t code_point = 0;
-    std::size_t length = 0;  // 0: the first byte belongs to no valid sequence
-};
-
-Decoded decode(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    if (byte(0) < 0x80)
-        return {byte(0), 1};
-    const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-    if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < length)
-        return {};
-    std::uint32_t code_point = byte(0) & (0x7fu >> length);
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xc0) != 0x80)
-            return {};
-        code_point = (code_point << 6) | (byte(i) & 0x3fu);
-    }
-    const bool overlong = (length == 3 && code_point < 0x800) || (length == 4 && code_point < 0x10000);
-    const bool surrogate = code_point >= 0xd800 && code_point < 0xe000;
-    if (overlong || surrogate || code_point > 0x10ffff)
-        return {};
-    return {code_point, length};
-}
 
 /// Calls `visit(decoded, bytes)` for each code point, and for each byte that belongs to none.
 template <class Visit>
 void each_sequence(std::string_view text, Visit visit) {
     while (!text.empty()) {
-        const Decoded decoded = decode(text);
+        const Decoded decoded = decode_utf8(text);
         const std::size_t length = decoded.length == 0 ? 1 : decoded.length;
         visit(decoded, text.substr(0, length));
         text.remove_prefix(length);

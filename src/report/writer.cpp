@@ -121,7 +121,8 @@ double Writer::seconds(Clock::time_point at) const noexcept {
     return static_cast<double>(std::chrono::duration_cast<std::chrono::microseconds>(at - start_).count()) / 1e6;
 }
 
-/// Everything but the time, which is known under the lock only: making the text there would make threads wait for it.
+/// Everything but the time, which is usually known under the lock only: making the text there would make threads wait
+/// for it.
 Writer::Line Writer::to_line(Event&& event) {
     Json object = event.body.is_object() ? std::move(event.body) : Json::object();
     for (const char* key : {"type", "t", "thread"})
@@ -130,14 +131,21 @@ Writer::Line Writer::to_line(Event&& event) {
     rest.front() = object.empty() ? ' ' : ',';
     if (object.empty())
         rest.erase(0, 1);
-    return {is_exempt(event.type), "{\"type\":" + Json(event.type).dump() + ",\"t\":",
-            ",\"thread\":" + std::to_string(trace::thread_id()) + rest + "\n"};
+    Line line{is_exempt(event.type), "{\"type\":" + Json(event.type).dump() + ",\"t\":", {}, ",\"thread\":"};
+    if (event.origin)
+        line.time = event.origin->time;
+    line.tail += std::to_string(event.origin ? event.origin->thread : trace::thread_id()) + rest + "\n";
+    return line;
 }
 
 bool Writer::event(const char* type, Json body) noexcept {
+    return event({type, std::move(body)});
+}
+
+bool Writer::event(Event event) noexcept {
     try {
         std::vector<Event> one;
-        one.push_back({type, std::move(body)});
+        one.push_back(std::move(event));
         return events(std::move(one));
     } catch (...) {
         lost_events_.fetch_add(1, std::memory_order_relaxed);
@@ -181,12 +189,15 @@ void Writer::write_lines(const std::vector<Line>& lines, HeldSignals& held, Resu
                    "and summary"));
         events_left_out_ = true;
     }
-    const auto now = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start_).count();
-    char time[time_size];
-    std::snprintf(time, sizeof time, "%lld.%06lld", static_cast<long long>(now / 1000000),
-                  static_cast<long long>(now % 1000000));
+    const auto now = Clock::now();
     std::string text;
-    const auto add = [&](const Line& line) { text.append(line.head).append(time).append(line.tail); };
+    const auto add = [&](const Line& line) {
+        const auto t = std::chrono::duration_cast<std::chrono::microseconds>(line.time.value_or(now) - start_).count();
+        char time[time_size];
+        std::snprintf(time, sizeof time, "%lld.%06lld", static_cast<long long>(t / 1000000),
+                      static_cast<long long>(t % 1000000));
+        text.append(line.head).append(time).append(line.tail);
+    };
     for (const Line& notice : notices_)
         add(notice);
     for (const Line& line : lines) {

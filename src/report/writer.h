@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,14 @@ class Writer {
     using Clock = std::chrono::steady_clock;
 
     struct Event {
+        /// Whose event it is and when it was, where that is not the thread that writes it and the moment of writing.
+        struct Origin {
+            Clock::time_point time;
+            long thread;
+        };
         const char* type;
-        Json body;  // an object, or null for no further keys
+        Json body;  // an object, or null for no further keys; `type`, `t` and `thread` in it are left out
+        std::optional<Origin> origin = {};
     };
 
     struct Losses {
@@ -52,7 +59,9 @@ class Writer {
 
     /// One complete line with `type`, `t` and `thread` in front, one write(2). False: it is not in the file.
     bool event(const char* type, Json body) noexcept;
-    /// Lines that belong together, in one write(2): all with the same `t`, none of another thread's between them.
+    bool event(Event event) noexcept;
+    /// Lines that belong together, in one write(2): all that have no origin with the same `t`, none of another thread's
+    /// between them.
     /// False: at least one is not in the file. Only the limit splits them, by type; a failed write loses them all.
     bool events(std::vector<Event> together) noexcept;
 
@@ -64,9 +73,10 @@ class Writer {
 
   private:
     struct Line {
-        bool exempt;       // from the limit
-        std::string head;  // {"type":"x","t":
-        std::string tail;  // ,"thread":1,...}
+        bool exempt;                            // from the limit
+        std::string head;                       // {"type":"x","t":
+        std::optional<Clock::time_point> time;  // that of the write where there is none
+        std::string tail;                       // ,"thread":1,...}
     };
     struct GraphFile {
         std::string name;

@@ -34,6 +34,18 @@ report::Json to_json(const Tracked& tracked) {
     return keys;
 }
 
+report::Json to_json(const Event& event) {
+    report::Json keys{{"call", event.call}};
+    if (event.runtime_call != nullptr)
+        keys["runtime_call"] = event.runtime_call;
+    keys["t"] = event.time;
+    keys["thread"] = event.thread;
+    keys["thread_name"] = event.thread_name;
+    if (event.stack != 0)
+        keys["stack"] = event.stack;
+    return keys;
+}
+
 bool is_disabled(const graph::Snapshot& snapshot, const liveness::Reference& reference) noexcept {
     graph::Place place{reference.body, reference.node};
     while (snapshot.node(place).enabled && place.body != 0) {
@@ -62,7 +74,7 @@ std::string to_text(const graph::Snapshot& snapshot, const liveness::Reference& 
     return text + ", " + graph::node_type_name(body.nodes[reference.node].type) + " " + to_string(reference.slot);
 }
 
-report::Json to_json(const Exec& exec, const liveness::Reference& reference) {
+report::Json to_json(const Exec& exec, const liveness::Reference& reference, config::Grade grade) {
     const graph::Body& body = exec.snapshot.bodies()[reference.body];
     report::Json keys{{"node", reference.node}};
     if (reference.body != 0)
@@ -73,14 +85,7 @@ report::Json to_json(const Exec& exec, const liveness::Reference& reference) {
     keys["slot"] = to_string(reference.slot);
     keys["address"] = hex(reference.address);
     keys["offset"] = reference.address - exec.inputs[reference.input].tracked->allocation.base;
-    keys["grade"] = config::to_string(liveness::grade_now(exec.snapshot, reference));
-    return keys;
-}
-
-report::Json who(const Event& event) {
-    report::Json keys = to_json(event);
-    keys.erase("t");
-    keys.erase("thread");
+    keys["grade"] = config::to_string(grade);
     return keys;
 }
 

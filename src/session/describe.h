@@ -20,15 +20,16 @@ report::Json to_json(const memory::Allocation& allocation);
 /// With its birth's stack, where it is known.
 report::Json to_json(const Tracked& tracked);
 
+/// "call", "runtime_call", "t", "thread", "thread_name", "stack" of `event`, as a finding names it. On a line of its
+/// own the writer leaves `t` and `thread` out for those of the line: the moment of writing, so that time goes on.
+report::Json to_json(const Event& event);
+
 /// Whether the node, or the child graph that it is in, was switched off by cuGraphNodeSetEnabled.
 bool is_disabled(const graph::Snapshot& snapshot, const liveness::Reference& reference) noexcept;
 
 /// "node 0, kernel kg_scale, parameter 0 +8" or "node 2 of child#1, memcpy src"
 std::string to_text(const graph::Snapshot& snapshot, const liveness::Reference& reference);
 /// An entry of "references".
-report::Json to_json(const Exec& exec, const liveness::Reference& reference);
-
-/// "call", "runtime_call", "thread_name" and "stack" of an event that is written the moment it happens.
-report::Json who(const Event& event);
+report::Json to_json(const Exec& exec, const liveness::Reference& reference, config::Grade grade);
 
 }  // namespace keepgraph::session

@@ -3,6 +3,7 @@
 // The launch: nothing when nothing is wrong, else the findings, before the driver sees it.
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "config/settings.h"
 #include "log/log.h"
@@ -30,6 +31,12 @@ struct Finding {
     CapturePtr capture;
     Event instantiated;
     Event launch;
+};
+
+// A reference to dead memory, with its grade at this launch: another thread's scan may change that meanwhile.
+struct Graded {
+    const liveness::Reference* reference;
+    config::Grade grade;
 };
 
 void add(std::string& text, const std::string& line) {
@@ -96,7 +103,7 @@ std::string text_of(const Session& session, const Finding& finding) {
 }
 
 report::Json json_of(const Session& session, const Exec& exec, const Finding& finding, config::Grade grade,
-                     const std::vector<const liveness::Reference*>& references) {
+                     const std::vector<Graded>& references) {
     const Tracked& tracked = finding.tracked;
     const Event& launch = finding.launch;
     report::Json keys{{"finding", finding.number},
@@ -116,7 +123,7 @@ report::Json json_of(const Session& session, const Exec& exec, const Finding& fi
     }
     report::Json list = report::Json::array();
     for (std::size_t i = 0; i < std::min(references.size(), most_recorded); ++i)
-        list.push_back(to_json(exec, *references[i]));
+        list.push_back(to_json(exec, *references[i].reference, references[i].grade));
     keys["references"] = std::move(list);
     if (references.size() > most_recorded)
         keys["references_left_out"] = references.size() - most_recorded;
@@ -156,9 +163,8 @@ struct Verdict {
 
 // What the exec uses of one dead allocation.
 struct Use {
-    std::vector<const liveness::Reference*> references;  // of the grade that ON_FINDING asks for
-    bool is_below = false;                               // there are others
-    config::Grade below = config::Grade::possible;       // the best of those
+    std::vector<Graded> references;     // of the grade that ON_FINDING asks for
+    std::optional<config::Grade> best;  // of all references, also of those below that; none: they are switched off
 };
 
 std::vector<Use> uses_of_the_dead(const Session& session, const Exec& exec) {
@@ -168,12 +174,9 @@ std::vector<Use> uses_of_the_dead(const Session& session, const Exec& exec) {
             continue;
         Use& use = uses[reference.input];
         const config::Grade grade = liveness::grade_now(exec.snapshot, reference);
-        if (grade >= session.settings.threshold) {
-            use.references.push_back(&reference);
-        } else {
-            use.is_below = true;
-            use.below = std::max(use.below, grade);
-        }
+        use.best = std::max(use.best.value_or(grade), grade);
+        if (grade >= session.settings.threshold)
+            use.references.push_back({&reference, grade});
     }
     return uses;
 }
@@ -209,8 +212,8 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
     const std::vector<Use> uses = uses_of_the_dead(session, exec);
     std::size_t count = 0;
     for (std::size_t i = 0; i < uses.size(); ++i) {
-        const std::vector<const liveness::Reference*>& dead = uses[i].references;
-        if (dead.empty() && !uses[i].is_below)
+        const std::vector<Graded>& dead = uses[i].references;
+        if (!uses[i].best)
             continue;
         if (comes_back(session, exec.inputs[i].tracked->allocation)) {
             session.waits_for_graphs = true;
@@ -218,7 +221,7 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
         }
         const Tracked& tracked = *exec.inputs[i].tracked;
         if (dead.empty()) {
-            keep_back(session, exec, tracked.allocation.id, uses[i].below);
+            keep_back(session, exec, tracked.allocation.id, *uses[i].best);
             continue;
         }
         verdict.wrong = true;
@@ -239,17 +242,13 @@ Verdict examine(Session& session, Exec& exec, const Event& launch) {
         finding.capture = exec.capture;
         finding.instantiated = exec.instantiated;
         finding.launch = launch;
-        config::Grade grade = config::Grade::possible;
         finding.reference_count = dead.size();
-        for (const liveness::Reference* const reference : dead) {
-            grade = std::max(grade, liveness::grade_now(exec.snapshot, *reference));
-            if (shown && finding.references.size() < most_shown)
-                finding.references.push_back(to_text(exec.snapshot, *reference) + " = " + hex(reference->address) +
-                                             ", " + config::to_string(liveness::grade_now(exec.snapshot, *reference)));
-        }
+        for (std::size_t at = 0; shown && at < std::min(dead.size(), most_shown); ++at)
+            finding.references.push_back(to_text(exec.snapshot, *dead[at].reference) + " = " +
+                                         hex(dead[at].reference->address) + ", " + config::to_string(dead[at].grade));
         if (session.recording.wanted()) {
             session.recording.open();
-            report::Json keys = json_of(session, exec, finding, grade, dead);
+            report::Json keys = json_of(session, exec, finding, *uses[i].best, dead);
             if (exec.findings_seen <= most_in_file)
                 exec.findings.push_back(keys);
             session.recording.event("finding", std::move(keys));

@@ -100,7 +100,7 @@ void die(Session& session, const TrackedPtr& tracked, const Event& death, memory
     if (death.time == 0 || !session.recording.wanted())
         return;
     report::Json keys{{"allocation", to_json(*tracked)}};
-    keys.update(who(death));
+    keys.update(to_json(death));
     session.recording.event("death", std::move(keys));
 }
 
@@ -216,30 +216,13 @@ void untrack(Session& session, Exec& exec, Exec::Input& input) {
     forget_dead(session, tracked);
 }
 
-void* freeing_range(const char* call, std::uintptr_t base, std::size_t size) noexcept {
-    return referenced(call, base, size);
-}
-
 void* freeing(const char* call, std::uintptr_t base) noexcept {
     if (!filter_slot(base).load(std::memory_order_acquire))
         return nullptr;
-    return freeing_range(call, base, 1);
+    return referenced(call, base, 1);
 }
 
-void mapped(const char* call, std::uintptr_t base, std::size_t size) noexcept {
-    guarded("mapping", [&](Session&) { memory::note_mapped(base, size); });
-    born(call, base, size);
-}
-
-void unmapped(const char* call, std::uintptr_t base, std::size_t size, void* dying, bool succeeded) noexcept {
-    if (current() == nullptr) {
-        delete static_cast<Dying*>(dying);
-        return;
-    }
-    if (succeeded)
-        memory::note_unmapped(base, size);
-    freed_range(call, base, size, dying, succeeded);
-}
+namespace {
 
 void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* opaque, bool succeeded) noexcept {
     std::unique_ptr<Dying> dying(static_cast<Dying*>(opaque));
@@ -264,6 +247,8 @@ void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* 
     });
 }
 
+}  // namespace
+
 void freed(const char* call, std::uintptr_t base, void* dying, bool succeeded) noexcept {
     if (dying == nullptr) {
         // A graph that refers to it may be instantiated meanwhile. That marks the base and then asks the driver; here
@@ -277,6 +262,21 @@ void freed(const char* call, std::uintptr_t base, void* dying, bool succeeded) n
             return;
     }
     freed_range(call, base, 1, dying, succeeded);
+}
+
+void mapped(const char* call, std::uintptr_t base, std::size_t size) noexcept {
+    guarded("mapping", [&](Session&) { memory::note_mapped(base, size); });
+    born(call, base, size);
+}
+
+void* unmapping(const char* call, std::uintptr_t base, std::size_t size) noexcept {
+    return referenced(call, base, size);
+}
+
+void unmapped(const char* call, std::uintptr_t base, std::size_t size, void* dying, bool succeeded) noexcept {
+    if (succeeded)
+        guarded("mapping", [&](Session&) { memory::note_unmapped(base, size); });
+    freed_range(call, base, size, dying, succeeded);
 }
 
 void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
@@ -324,7 +324,7 @@ void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
         if (!session.recording.wanted())
             return;
         report::Json keys{{"allocation", to_json(younger)}};
-        keys.update(who(event));
+        keys.update(to_json(event));
         session.recording.event("birth", std::move(keys));
     });
 }

@@ -12,23 +12,15 @@
 #include "config/version.h"
 #include "driver/api.h"
 #include "log/log.h"
+#include "session/describe.h"
 #include "trace/describe.h"
 #include "trace/elf_symbols.h"
 
 namespace keepgraph::session {
 namespace {
 
-std::string hex(const void* address) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%zx", reinterpret_cast<std::size_t>(address));
-    return text;
-}
-
 report::Json to_json(const trace::Module& module) {
-    return {{"path", module.path},
-            {"base", hex(reinterpret_cast<void*>(module.base))},
-            {"end", hex(reinterpret_cast<void*>(module.end))},
-            {"build_id", module.build_id}};
+    return {{"path", module.path}, {"base", hex(module.base)}, {"end", hex(module.end)}, {"build_id", module.build_id}};
 }
 
 // The arguments that this process was started with. Read once, when the folder is made: a host may rewrite its argv.
@@ -51,18 +43,6 @@ report::Json command_line() {
 
 }  // namespace
 
-report::Json to_json(const Event& event) {
-    report::Json keys{{"call", event.call}};
-    if (event.runtime_call != nullptr)
-        keys["runtime_call"] = event.runtime_call;
-    keys["t"] = event.time;
-    keys["thread"] = event.thread;
-    keys["thread_name"] = event.thread_name;
-    if (event.stack != 0)
-        keys["stack"] = event.stack;
-    return keys;
-}
-
 void Recording::configure(const config::Settings& settings, std::chrono::steady_clock::time_point began) {
     settings_ = settings;
     began_ = began;
@@ -81,15 +61,11 @@ void Recording::configure(const config::Settings& settings, std::chrono::steady_
     wanted_.store(true, std::memory_order_relaxed);
 }
 
-double Recording::now() const noexcept {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
-}
-
 report::Json Recording::manifest() {
     char host[256] = "";
     (void)gethostname(host, sizeof host - 1);
-    const std::time_t start =
-        std::time(nullptr) - static_cast<std::time_t>(now());  // of the session, which is when t is 0
+    const auto since = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - began_);
+    const std::time_t start = std::time(nullptr) - since.count();  // of the session, which is when t is 0
     std::tm utc{};
     gmtime_r(&start, &utc);
     char started[32];
@@ -126,10 +102,10 @@ void Recording::open() noexcept {
             wanted_.store(false, std::memory_order_relaxed);
             log::line(problem + ": findings are on stderr only");
         } else {
-            for (auto& [type, keys] : pending_)
-                writer_->event(type, std::move(keys));
+            for (report::Writer::Event& event : pending_)
+                writer_->event(std::move(event));
         }
-        std::vector<std::pair<const char*, report::Json>>().swap(pending_);
+        std::vector<report::Writer::Event>().swap(pending_);
     } catch (...) {
         wanted_.store(false, std::memory_order_relaxed);
         log::line("out of memory while the recording was opened: findings are on stderr only");
@@ -144,9 +120,8 @@ void Recording::event(const char* type, report::Json keys) noexcept {
         if (writer_ != nullptr) {
             writer_->event(type, std::move(keys));
         } else if (!opened_ && pending_.size() < most_pending) {
-            keys["t"] = now();
-            keys["thread"] = trace::thread_id();
-            pending_.emplace_back(type, std::move(keys));
+            using Origin = report::Writer::Event::Origin;  // whoever opens the folder writes it, and later
+            pending_.push_back({type, std::move(keys), Origin{std::chrono::steady_clock::now(), trace::thread_id()}});
         }
     } catch (...) {  // no memory: the event is lost
     }

@@ -7,12 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "config/settings.h"
 #include "report/writer.h"
-#include "session/event.h"
 #include "trace/module_map.h"
 #include "trace/native_stack.h"
 #include "trace/python_stack.h"
@@ -33,7 +31,7 @@ class Recording {
     /// Makes the folder, once. When that fails, one warning says so and wanted() turns false.
     void open() noexcept;
 
-    /// Of the calling thread, now.
+    /// Of the calling thread, now, also when it has to wait for the folder.
     void event(const char* type, report::Json keys) noexcept;
     /// Modules loaded since, then the stack. Not under the session's lock: it asks the loader.
     void stack(std::uint32_t id, const trace::NativeStack& native, const trace::PythonStack& python) noexcept;
@@ -46,7 +44,6 @@ class Recording {
     static constexpr std::size_t most_pending = 10000;  // a program that captures for ever and instantiates nothing
 
     report::Json manifest();
-    double now() const noexcept;
 
     std::atomic<bool> wanted_{false};
     std::string path_;
@@ -56,10 +53,7 @@ class Recording {
     mutable std::mutex mutex_;
     bool opened_ = false;
     report::Writer* writer_ = nullptr;  // leaked: threads may still write while the process ends
-    std::vector<std::pair<const char*, report::Json>> pending_;
+    std::vector<report::Writer::Event> pending_;
 };
-
-/// "call", "runtime_call", "t", "thread", "thread_name", "stack" of `event`, as a finding names it.
-report::Json to_json(const Event& event);
 
 }  // namespace keepgraph::session

@@ -64,14 +64,12 @@ void launched(void* launching) noexcept;
 
 /// Memory at `base` is about to be freed by `call`. Null when no graph refers to that memory.
 void* freeing(const char* call, std::uintptr_t base) noexcept;
-/// Every referenced allocation that begins in [base, base + size), for cuMemUnmap.
-void* freeing_range(const char* call, std::uintptr_t base, std::size_t size) noexcept;
 /// When the call succeeded the driver is asked whether it died: a free that a capture recorded leaves its BUFFER_ID
 /// valid. A call that failed freed nothing.
 void freed(const char* call, std::uintptr_t base, void* dying, bool succeeded) noexcept;
-void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* dying, bool succeeded) noexcept;
-/// cuMemMap and cuMemUnmap, the latter with what freeing_range() said.
+/// cuMemMap and cuMemUnmap: all allocations that begin in [base, base + size).
 void mapped(const char* call, std::uintptr_t base, std::size_t size) noexcept;
+void* unmapping(const char* call, std::uintptr_t base, std::size_t size) noexcept;
 void unmapped(const char* call, std::uintptr_t base, std::size_t size, void* dying, bool succeeded) noexcept;
 /// New memory. Looked at only when it covers memory that a graph refers to and that is gone, or with STACKS=all.
 void born(const char* call, std::uintptr_t base, std::size_t size) noexcept;

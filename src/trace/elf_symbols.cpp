@@ -65,14 +65,6 @@ bool same(const char* a, const char* b) {
     return false;
 }
 
-const char* file_name(const char* path) {
-    const char* name = path;
-    for (; *path != '\0'; ++path)
-        if (*path == '/')
-            name = path + 1;
-    return name;
-}
-
 bool is_defined(const ElfW(Sym) & symbol) {
     const unsigned type = symbol.st_info & 0xf;
     return symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE);

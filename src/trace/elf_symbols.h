@@ -16,6 +16,15 @@ namespace keepgraph::trace {
 // - RTLD_DEFAULT does not see a libpython that a host loaded RTLD_LOCAL.
 // dl_iterate_phdr takes the loader's list lock only, which is never held while foreign code runs.
 
+/// What stands behind the last '/'. By hand, for find_symbol_in(file, name): without one call of libc.
+inline const char* file_name(const char* path) noexcept {
+    const char* name = path;
+    for (; *path != '\0'; ++path)
+        if (*path == '/')
+            name = path + 1;
+    return name;
+}
+
 /// Address of the first exported function or object called `name`, in load order; nullptr when there is none.
 /// Symbol versions are ignored, indirect functions are not resolved. Any thread; about 20 ns per loaded object.
 void* find_symbol(const char* name) noexcept;

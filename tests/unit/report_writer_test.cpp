@@ -88,6 +88,15 @@ TEST_F(ReportWriterTest, CommonKeysAreInFront) {
     EXPECT_EQ(all[1].size(), 3u);
 }
 
+TEST_F(ReportWriterTest, EventThatCameEarlierKeepsItsTimeAndItsThread) {
+    const auto start = Writer::Clock::now() - std::chrono::hours(1);
+    const auto writer = Writer::make(scratch / "recording", plenty, {}, problem, start);
+    ASSERT_NE(writer, nullptr) << problem;
+    EXPECT_TRUE(writer->event({"notice", {{"t", 3}}, Writer::Event::Origin{start + std::chrono::microseconds(7), 5}}));
+    EXPECT_NE(content(events).find(R"({"type":"notice","t":0.000007,"thread":5})"), std::string::npos)
+        << content(events);
+}
+
 TEST_F(ReportWriterTest, TextThatIsNotUtf8IsReplaced) {
     const auto writer = make();
     EXPECT_TRUE(writer->event("notice", {{"text", "a\xff"}}));
