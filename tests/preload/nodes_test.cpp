@@ -8,12 +8,6 @@
 namespace keepgraph::preload_tests {
 namespace {
 
-Conditions recorded(const TempFolder& folder) {
-    Conditions conditions;
-    conditions.env = {{"KEEPGRAPH_OUT", folder / "recording-%p"}, {"KEEPGRAPH_WRITE", "findings,graphs"}};
-    return conditions;
-}
-
 TEST(Nodes, DisabledNodeIsReportedWhenItIsSwitchedOnAgain) {
     TempFolder folder;
     Outcome outcome = expect_transparent({hostile("nodes"), "disabled"}, recorded(folder));

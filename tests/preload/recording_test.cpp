@@ -17,19 +17,11 @@
 namespace keepgraph::preload_tests {
 namespace {
 
-Conditions recorded(const TempFolder& folder, const std::string& write = "findings,graphs") {
-    Conditions conditions;
-    conditions.env = {{"KEEPGRAPH_OUT", folder / "recording-%p"}, {"KEEPGRAPH_WRITE", write}};
-    return conditions;
-}
-
 TEST(Recording, CountsReplaysOfAGraphThatIsNeverDestroyed) {
     TempFolder folder;
-    const Outcome outcome =
-        expect_transparent({victim("exits_driver"), "return"},
-                           Conditions{}.with("KEEPGRAPH_OUT", folder / "out").with("KEEPGRAPH_WRITE", "none"));
+    const Outcome outcome = expect_transparent({victim("exits_driver"), "return"}, recorded(folder, "none"));
     EXPECT_TRUE(outcome.ended_with(7)) << outcome.describe();
-    const Recording recording = Recording::read(folder / "out");
+    const Recording recording = Recording::only_one_in(folder.path());
     ASSERT_EQ(recording.of_type("living").size(), 1u) << outcome.describe();
     EXPECT_EQ(recording.of_type("living")[0].at("graph"), 1);
     EXPECT_EQ(recording.of_type("living")[0].at("replays"), 2);
@@ -69,13 +61,6 @@ TEST(Recording, FindingIsWholeAndPointsToItsStacks) {
     EXPECT_TRUE(recording.has_graph_file(1));
 }
 
-std::vector<std::string> lines_of(std::vector<std::string> args) {
-    Command command;
-    command.args = std::move(args);
-    command.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
-    return split_lines(run(command).out);
-}
-
 /// As readelf says; "" when the file has none.
 std::string build_id_of(const std::string& path) {
     const std::string title = "Build ID: ";
@@ -87,7 +72,7 @@ std::string build_id_of(const std::string& path) {
 
 TEST(Recording, ManifestSaysWhatRan) {
     TempFolder folder;
-    Conditions conditions = recorded(folder, "graphs");
+    Conditions conditions;
     const std::map<std::string, std::string> set = {{"CHECK", "inputs"},     {"ON_FINDING", "refuse:certain"},
                                                     {"KEEP", "data,max=3M"}, {"OUT", folder / "recording-%p"},
                                                     {"WRITE", "graphs"},     {"STACKS", "all"}};
