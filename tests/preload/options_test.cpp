@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "harness/on_double.h"
 #include "harness/recording.h"
@@ -146,6 +147,17 @@ TEST(OptionsWrite, GraphsWritesOneFileForEveryGraph) {
         EXPECT_EQ(recording.graph(number).at("replays"), 4) << "written again when the exec goes";
     }
     EXPECT_FALSE(file_exists(recording.folder + "/graph-1.driver.dot"));
+}
+
+TEST(OptionsWrite, NoneWritesNoFileOfAGraph) {
+    TempFolder folder;
+    expect_transparent({victim("freed_input_shared")}, recorded(folder, "none"));
+    const Recording recording = Recording::only_one_in(folder.path());
+    EXPECT_EQ(recording.findings().size(), 1u) << "events are always written";
+    std::set<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(recording.folder))
+        files.insert(entry.path().filename());
+    EXPECT_EQ(files, (std::set<std::string>{"events.jsonl", "manifest.json"}));
 }
 
 TEST(OptionsStacks, NoneRecordsNoStack) {
