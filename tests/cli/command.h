@@ -44,6 +44,15 @@ inline Outcome keepgraph(std::vector<std::string> words, const Environment& more
     return preload_tests::run(command);
 }
 
+/// A shell's line in `folder`, for what the shell itself has to set up before the command; programs find the double.
+inline Outcome by_shell(const std::string& line, const std::string& folder = "/") {
+    preload_tests::Command command;
+    command.args = {"/bin/sh", "-c", line};
+    command.directory = folder;
+    command.env = {{"PATH", "/usr/bin:/bin"}, {"LD_LIBRARY_PATH", preload_tests::double_folder()}};
+    return preload_tests::run(command);
+}
+
 /// Runs fake_app, which does as `words` say, under `run --error-exitcode 99 OPTIONS...`.
 inline Outcome counted(const TempFolder& folder, std::vector<std::string> words,
                        const std::vector<std::string>& options = {}, const Environment& more = {}) {

@@ -7,16 +7,12 @@
 namespace keepgraph::cli_tests {
 namespace {
 
-/// Below `limit` blocks of `ulimit -f`, on the double.
+/// Below `limit` blocks of `ulimit -f`.
 Outcome limited(const TempFolder& folder, const std::string& limit, const std::string& program,
                 const std::string& redirection = "") {
-    preload_tests::Command command;
-    command.args = {
-        "/bin/sh", "-c",
-        "ulimit -f " + limit + "; exec " + command_path() + " run --error-exitcode 9 -- " + program + redirection};
-    command.directory = folder.path();
-    command.env = {{"PATH", "/usr/bin:/bin"}, {"LD_LIBRARY_PATH", preload_tests::double_folder()}};
-    return preload_tests::run(command);
+    return by_shell(
+        "ulimit -f " + limit + "; exec " + command_path() + " run --error-exitcode 9 -- " + program + redirection,
+        folder.path());
 }
 
 TEST(NotWhole, ARecordingThatCannotBeMadeIsNoSuccess) {

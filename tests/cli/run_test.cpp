@@ -329,13 +329,9 @@ TEST(Run, TakesALoaderAndLooksAtWhatItRuns) {
 TEST(Run, WorkingDirectoryThatIsGoneCostsTheRecordingOnly) {
     const auto from_a_removed_folder = [](const std::string& options) {
         TempFolder folder;
-        preload_tests::Command command;
-        command.args = {"/bin/sh", "-c",
-                        "mkdir gone && cd gone && rmdir ../gone && exec " + command_path() + " run " + options +
-                            " -- " + preload_tests::victim("freed_input_driver")};
-        command.directory = folder.path();
-        command.env = {{"PATH", "/usr/bin:/bin"}, {"LD_LIBRARY_PATH", preload_tests::double_folder()}};
-        return preload_tests::run(command);
+        return by_shell("mkdir gone && cd gone && rmdir ../gone && exec " + command_path() + " run " + options +
+                            " -- " + preload_tests::victim("freed_input_driver"),
+                        folder.path());
     };
     const std::string reason = "the working directory cannot be named (No such file or directory)";
     for (const char* options : {"", "--out mine"}) {
@@ -428,9 +424,7 @@ TEST(Run, WhatStandsInPlaceOfTheCommandIsNamed) {
 
 TEST(Run, OutputThatIsLostIsNoSuccess) {
     for (const char* words : {"env", "env --table", "doctor", "--help", "--version"}) {
-        preload_tests::Command command;
-        command.args = {"/bin/sh", "-c", "exec " + command_path() + " " + words + " >/dev/full"};
-        const Outcome outcome = preload_tests::run(command);
+        const Outcome outcome = by_shell("exec " + command_path() + " " + words + " >/dev/full");
         EXPECT_TRUE(outcome.ended_with(1)) << words << outcome.describe();
         EXPECT_TRUE(contains(outcome.err, "keepgraph: standard output: ")) << outcome.describe();
     }

@@ -9,13 +9,6 @@
 namespace keepgraph::preload_tests {
 namespace {
 
-Summary summary_or_fail(const Outcome& outcome) {
-    EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
-    const auto summary = summary_of(outcome);
-    EXPECT_TRUE(summary) << outcome.describe();
-    return summary.value_or(Summary{});
-}
-
 std::uintptr_t number_in(const Json& text) {
     return std::stoull(text.get<std::string>(), nullptr, 16);
 }

@@ -16,14 +16,10 @@ namespace keepgraph::preload_tests {
 namespace {
 
 std::vector<std::string> readelf(const std::vector<std::string>& options) {
-    Command command;
-    command.args = {"readelf"};
-    command.args.insert(command.args.end(), options.begin(), options.end());
-    command.args.push_back(shim());
-    command.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LC_ALL", "C"}};
-    Outcome outcome = run(command);
-    EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
-    return split_lines(outcome.out);
+    std::vector<std::string> args = {"readelf"};
+    args.insert(args.end(), options.begin(), options.end());
+    args.push_back(shim());
+    return lines_of(args);
 }
 
 struct Symbol {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <sstream>
 
 #include "harness/on_double.h"
 #include "harness/recording.h"
@@ -26,12 +25,8 @@ void PrintTo(const Case& value, std::ostream* stream) {
 class Cases : public testing::TestWithParam<Case> {};
 
 TEST_P(Cases, HaveTheirFindings) {
-    std::istringstream stream(GetParam().command);
-    std::vector<std::string> args;
-    for (std::string word; stream >> word;)
-        args.push_back(word);
-    args[0] = file_exists(hostile(args[0])) ? hostile(args[0]) : victim(args[0]);
-    Outcome outcome = expect_transparent(args, Conditions{}.with("KEEPGRAPH_ON_FINDING", GetParam().on_finding));
+    Outcome outcome = expect_transparent(program_line(GetParam().command),
+                                         Conditions{}.with("KEEPGRAPH_ON_FINDING", GetParam().on_finding));
     EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
     auto summary = summary_of(outcome);
     ASSERT_TRUE(summary) << outcome.describe();
@@ -83,12 +78,7 @@ const Case cases[] = {
     {"freed_input_shared", "warn:certain", 0, nullptr, "1 likely"},
 };
 INSTANTIATE_TEST_SUITE_P(All, Cases, testing::ValuesIn(cases), [](const auto& info) {
-    std::string name = std::string(info.param.command) + "_" + info.param.on_finding;
-    for (char& letter : name) {
-        if (!std::isalnum(static_cast<unsigned char>(letter)))
-            letter = '_';
-    }
-    return name;
+    return test_name(std::string(info.param.command) + "_" + info.param.on_finding);
 });
 
 TEST(CasesReport, OneFindingPerExecAndAllocation) {
@@ -118,16 +108,15 @@ TEST(CasesReport, DoubtThatHidesATrueFindingIsCounted) {
     EXPECT_EQ(summary.rest, folder / "default");
     const Recording recording = Recording::read(folder / "default");
     EXPECT_EQ(recording.of_type("summary").at(0).at("not_shown"), (Json{{"possible", 1}}));
-    const Outcome show = run_on_double({command_path(), "show", folder / "default"}, Conditions{}.bare());
-    const std::vector<std::string> shown_lines = split_lines(show.out);
-    EXPECT_EQ(count_lines_with(shown_lines, "0 opaque; 0 findings, 1 possible not shown"), 1u) << show.describe();
-    EXPECT_EQ(count_lines_with(shown_lines, "(KEEPGRAPH_ON_FINDING=warn:possible)"), 1u) << show.describe();
+    const std::vector<std::string> show = shown(folder / "default");
+    EXPECT_EQ(count_lines_with(show, "0 opaque; 0 findings, 1 possible not shown"), 1u) << testing::PrintToString(show);
+    EXPECT_EQ(count_lines_with(show, "(KEEPGRAPH_ON_FINDING=warn:possible)"), 1u) << testing::PrintToString(show);
 
     // The advice holds, and then nothing is kept back.
-    const Outcome shown =
+    const Outcome advised =
         run_on_double({hostile("inputs"), "1", "output"}, Conditions{}.with("KEEPGRAPH_ON_FINDING", "warn:possible"));
-    EXPECT_EQ(summary_of(shown).value_or(Summary{}).findings, 1) << shown.describe();
-    EXPECT_EQ(summary_of(shown).value_or(Summary{}).not_shown, "") << shown.describe();
+    EXPECT_EQ(summary_of(advised).value_or(Summary{}).findings, 1) << advised.describe();
+    EXPECT_EQ(summary_of(advised).value_or(Summary{}).not_shown, "") << advised.describe();
 
     const Outcome mixed =
         run_on_double({hostile("inputs"), "1", "both"}, Conditions{}.with("KEEPGRAPH_ON_FINDING", "warn:certain"));

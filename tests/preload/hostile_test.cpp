@@ -5,31 +5,12 @@
 
 #include <csignal>
 #include <regex>
-#include <sstream>
 
 #include "harness/on_double.h"
 #include "harness/recording.h"
 
 namespace keepgraph::preload_tests {
 namespace {
-
-std::vector<std::string> words_of(const std::string& line) {
-    std::istringstream stream(line);
-    std::vector<std::string> words;
-    for (std::string word; stream >> word;)
-        words.push_back(word);
-    words[0] = file_exists(hostile(words[0])) ? hostile(words[0]) : victim(words[0]);
-    return words;
-}
-
-Conditions everything_on(const TempFolder& folder) {
-    Conditions conditions;
-    conditions.env = {{"KEEPGRAPH_OUT", folder / "recording-%p"},
-                      {"KEEPGRAPH_WRITE", "findings,graphs,driver-dot"},
-                      {"KEEPGRAPH_STACKS", "all"},
-                      {"KEEPGRAPH_CHECK", "all"}};
-    return conditions;
-}
 
 size_t findings_in(const Outcome& outcome) {
     return count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding ");
@@ -46,15 +27,6 @@ void PrintTo(const Expected& expected, std::ostream* stream) {
     *stream << expected.command;
 }
 
-std::string test_name(const std::string& command) {
-    std::string name = command;
-    for (char& letter : name) {
-        if (!std::isalnum(static_cast<unsigned char>(letter)))
-            letter = '_';
-    }
-    return name;
-}
-
 class HostileProgram : public testing::TestWithParam<Expected> {
   protected:
     static size_t last_lines(const Outcome& outcome) {
@@ -66,14 +38,14 @@ class HostileProgram : public testing::TestWithParam<Expected> {
 };
 
 TEST_P(HostileProgram, EndsAsBareAndIsSeen) {
-    Outcome outcome = expect_transparent(words_of(GetParam().command));
+    Outcome outcome = expect_transparent(program_line(GetParam().command));
     EXPECT_EQ(findings_in(outcome), GetParam().findings) << outcome.describe();
     EXPECT_EQ(last_lines(outcome), GetParam().last_lines) << outcome.describe();
 }
 
 TEST_P(HostileProgram, EndsAsBareWithEverythingOn) {
     TempFolder folder;
-    std::vector<std::string> words = words_of(GetParam().command);
+    std::vector<std::string> words = program_line(GetParam().command);
     // Its own descriptors are what the recording may add to.
     if (words[0] == hostile("state"))
         words.push_back("nofds");
@@ -367,10 +339,7 @@ TEST(Hostile, ChainOfTwoPreloadsInBothOrders) {
 // ---- sanitized programs. Their runtime must come first (`keepgraph run` sees to it; here it is done by hand).
 
 std::string sanitizer_library(const std::string& program, const std::string& name) {
-    Command command;
-    command.args = {"ldd", hostile(program)};
-    command.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
-    for (const std::string& line : split_lines(run(command).out)) {
+    for (const std::string& line : lines_of({"ldd", hostile(program)})) {
         size_t start = line.find("=> ");
         if (line.find(name) != std::string::npos && start != std::string::npos) {
             return line.substr(start + 3, line.find(' ', start + 3) - start - 3);

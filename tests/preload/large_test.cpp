@@ -42,11 +42,11 @@ TEST(Large, FindingHasItsFirstReferencesAndTheGraphsFileHasAll) {
             refer += reference.at("allocation") == freed;
     EXPECT_EQ(refer, nodes);
 
-    const Outcome show = run_on_double({command_path(), "show", folder / "recording"}, Conditions{}.bare());
-    EXPECT_EQ(count_lines_with(split_lines(show.out), "and " + std::to_string(nodes - recorded_references) +
-                                                          " that only the graph's file has"),
+    const std::vector<std::string> show = shown(folder / "recording");
+    EXPECT_EQ(count_lines_with(
+                  show, "and " + std::to_string(nodes - recorded_references) + " that only the graph's file has"),
               1u)
-        << show.describe();
+        << testing::PrintToString(show);
 }
 
 TEST(Large, FileThatExceedsOutMaxIsLeftOutAndItIsSaid) {
@@ -55,11 +55,7 @@ TEST(Large, FileThatExceedsOutMaxIsLeftOutAndItIsSaid) {
     const Recording recording = Recording::only_one_in(folder.path());
     EXPECT_EQ(recording.findings().size(), 1u);
     EXPECT_FALSE(recording.has_graph_file(1));
-    std::size_t said = 0;
-    for (const Json& notice : recording.of_type("notice"))
-        said += notice.at("text").get<std::string>().find(
-                    "out_max of 262144 bytes is reached: graph-1.json is left out") == 0;
-    EXPECT_EQ(said, 1u);
+    EXPECT_EQ(recording.notices_with("out_max of 262144 bytes is reached: graph-1.json is left out"), 1u);
 }
 
 // Instructions of one run of `inputs` with so many nodes.

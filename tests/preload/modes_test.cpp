@@ -8,20 +8,11 @@
 namespace keepgraph::preload_tests {
 namespace {
 
-Conditions everything_on(const TempFolder& folder) {
-    Conditions conditions;
-    conditions.env = {{"KEEPGRAPH_OUT", folder / "recording-%p"},
-                      {"KEEPGRAPH_WRITE", "findings,graphs,driver-dot"},
-                      {"KEEPGRAPH_STACKS", "all"},
-                      {"KEEPGRAPH_CHECK", "all"},
-                      {"KEEPGRAPH_ON_FINDING", "warn:possible"}};
-    return conditions;
-}
-
 TEST(Modes, HundredKernelsInEachModeWithEverythingOn) {
     for (const char* program : {"modes_shared", "modes_driver"}) {
         TempFolder folder;
-        Outcome outcome = expect_transparent({victim(program)}, everything_on(folder));
+        Outcome outcome =
+            expect_transparent({victim(program)}, everything_on(folder).with("KEEPGRAPH_ON_FINDING", "warn:possible"));
         EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
         std::vector<std::string> lines = split_lines(outcome.out);
         EXPECT_EQ(count_lines_with(lines, "nodes 100"), 6u) << outcome.describe();
@@ -36,7 +27,8 @@ TEST(Modes, HundredKernelsInEachModeWithEverythingOn) {
 
 TEST(Modes, InstantiationDuringAnotherCaptureKeepsThatCapture) {
     TempFolder folder;
-    Outcome outcome = expect_transparent({hostile("instantiate_in_capture")}, everything_on(folder));
+    Outcome outcome = expect_transparent({hostile("instantiate_in_capture")},
+                                         everything_on(folder).with("KEEPGRAPH_ON_FINDING", "warn:possible"));
     // Relaxed is the mode in which the driver allows it: the shim reads the graph's nodes at that very moment.
     size_t relaxed = outcome.out.find("mode relaxed");
     ASSERT_NE(relaxed, std::string::npos) << outcome.describe();

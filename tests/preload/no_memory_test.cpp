@@ -32,11 +32,7 @@ TEST_P(NoMemory, TheHostGoesOnWithARecording) {
     for (const char* room : {"0", "320", "1100"}) {
         SCOPED_TRACE(room);
         TempFolder folder;
-        Conditions conditions;
-        conditions.env = {{"KEEPGRAPH_OUT", folder / "recording-%p"},
-                          {"KEEPGRAPH_WRITE", "findings,graphs"},
-                          {"KEEPGRAPH_STACKS", "all"}};
-        expect_same_end(conditions, room);
+        expect_same_end(recorded(folder).with("KEEPGRAPH_STACKS", "all"), room);
     }
 }
 

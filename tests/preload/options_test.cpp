@@ -4,25 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "harness/on_double.h"
 #include "harness/recording.h"
 
 namespace keepgraph::preload_tests {
 namespace {
-
-Conditions recorded(const TempFolder& folder) {
-    Conditions conditions;
-    conditions.env = {{"KEEPGRAPH_OUT", folder / "recording-%p"}, {"KEEPGRAPH_WRITE", "findings,graphs"}};
-    return conditions;
-}
-
-size_t notices_with(const Recording& recording, const std::string& part) {
-    size_t count = 0;
-    for (const Json& event : recording.of_type("notice"))
-        count += event.at("text").get<std::string>().find(part) != std::string::npos;
-    return count;
-}
 
 // A graph whose data was let go: kernels keep their names and what they refer to, not their arguments.
 void expect_dropped(const Json& graph) {
@@ -63,7 +51,7 @@ TEST(OptionsKeep, DataIsWholeBelowTheLimit) {
     TempFolder folder;
     expect_transparent({victim("many_graphs")}, recorded(folder));
     Recording recording = Recording::only_one_in(folder.path());
-    EXPECT_EQ(notices_with(recording, "KEEP's max"), 0u);
+    EXPECT_EQ(recording.notices_with("KEEP's max"), 0u);
     for (int number = 1; number <= 16; ++number) {
         EXPECT_FALSE(recording.graph(number).contains("data_dropped")) << number;
         EXPECT_TRUE(recording.graph(number).at("edges_known")) << number;
@@ -76,7 +64,7 @@ TEST(OptionsKeep, OldestGraphsLoseTheirDataOverTheLimitAndItIsSaidOnce) {
         expect_transparent({victim("many_graphs")}, recorded(folder).with("KEEPGRAPH_KEEP", "data,max=1000"));
     EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "KEEP's max=1000 bytes"), 1u) << outcome.describe();
     Recording recording = Recording::only_one_in(folder.path());
-    EXPECT_EQ(notices_with(recording, "KEEP's max=1000 bytes"), 1u);
+    EXPECT_EQ(recording.notices_with("KEEP's max=1000 bytes"), 1u);
     EXPECT_EQ(recording.findings().size(), 1u) << "the last graph's input was freed";
     std::vector<bool> dropped;
     for (int number = 1; number <= 16; ++number)
@@ -143,9 +131,7 @@ TEST(OptionsKeep, GraphsThatGoMakeNoMoreRoomThanTheyTook) {
 
 TEST(OptionsWrite, DriverDotIsTheDriversOwn) {
     TempFolder folder;
-    Conditions conditions;
-    conditions.env = {{"KEEPGRAPH_OUT", folder / "recording-%p"}, {"KEEPGRAPH_WRITE", "driver-dot"}};
-    Outcome outcome = expect_transparent({victim("freed_input_shared")}, conditions);
+    Outcome outcome = expect_transparent({victim("freed_input_shared")}, recorded(folder, "driver-dot"));
     Recording recording = Recording::only_one_in(folder.path());
     std::string dot = read_file(recording.folder + "/graph-1.driver.dot");
     EXPECT_EQ(dot.find("digraph"), 0u) << dot;
@@ -157,27 +143,33 @@ TEST(OptionsWrite, DriverDotIsTheDriversOwn) {
 
 TEST(OptionsWrite, DriverThatPrintsNoDotCostsANotice) {
     TempFolder folder;
-    Conditions conditions;
-    conditions.env = {{"KEEPGRAPH_OUT", folder / "recording-%p"},
-                      {"KEEPGRAPH_WRITE", "driver-dot"},
-                      {"KEEPGRAPH_SIM_FAIL", "cuGraphDebugDotPrint:1=801"}};
-    expect_transparent({victim("freed_input_shared")}, conditions);
+    expect_transparent({victim("freed_input_shared")},
+                       recorded(folder, "driver-dot").with("KEEPGRAPH_SIM_FAIL", "cuGraphDebugDotPrint:1=801"));
     Recording recording = Recording::only_one_in(folder.path());
-    EXPECT_EQ(notices_with(recording, "graph 1: no driver DOT: CUDA_ERROR_NOT_SUPPORTED"), 1u);
+    EXPECT_EQ(recording.notices_with("graph 1: no driver DOT: CUDA_ERROR_NOT_SUPPORTED"), 1u);
     EXPECT_FALSE(file_exists(recording.folder + "/graph-1.driver.dot"));
 }
 
 TEST(OptionsWrite, GraphsWritesOneFileForEveryGraph) {
     TempFolder folder;
-    Conditions conditions;
-    conditions.env = {{"KEEPGRAPH_OUT", folder / "recording-%p"}, {"KEEPGRAPH_WRITE", "graphs"}};
-    expect_transparent({victim("healthy_shared")}, conditions);
+    expect_transparent({victim("healthy_shared")}, recorded(folder, "graphs"));
     Recording recording = Recording::only_one_in(folder.path());
     for (int number = 1; number <= 3; ++number) {
         ASSERT_TRUE(recording.has_graph_file(number)) << number;
         EXPECT_EQ(recording.graph(number).at("replays"), 4) << "written again when the exec goes";
     }
     EXPECT_FALSE(file_exists(recording.folder + "/graph-1.driver.dot"));
+}
+
+TEST(OptionsWrite, NoneWritesNoFileOfAGraph) {
+    TempFolder folder;
+    expect_transparent({victim("freed_input_shared")}, recorded(folder, "none"));
+    const Recording recording = Recording::only_one_in(folder.path());
+    EXPECT_EQ(recording.findings().size(), 1u) << "events are always written";
+    std::set<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(recording.folder))
+        files.insert(entry.path().filename());
+    EXPECT_EQ(files, (std::set<std::string>{"events.jsonl", "manifest.json"}));
 }
 
 TEST(OptionsStacks, NoneRecordsNoStack) {
@@ -258,7 +250,7 @@ TEST(OptionsOutMax, OldestGraphFilesGoFirstAndFindingsStay) {
     EXPECT_EQ(recording.findings().size(), 1u) << outcome.describe();
     EXPECT_FALSE(recording.has_graph_file(1));
     EXPECT_TRUE(recording.has_graph_file(16)) << "the newest, which has the finding";
-    EXPECT_GE(notices_with(recording, "out_max of 24576 bytes is reached: deleted graph-1.json"), 1u);
+    EXPECT_GE(recording.notices_with("out_max of 24576 bytes is reached: deleted graph-1.json"), 1u);
     std::uintmax_t bytes = 0;
     for (const auto& entry : std::filesystem::directory_iterator(recording.folder))
         if (entry.path().filename() != "manifest.json")

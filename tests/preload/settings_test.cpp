@@ -93,9 +93,8 @@ TEST(Settings, UnwritableFolderCostsOneWarning) {
 TEST(Settings, FileSizeLimitKillsNobody) {
     // RLIMIT_FSIZE stands for a full disk, and brings SIGXFSZ with it.
     TempFolder folder;
-    Conditions conditions;
+    Conditions conditions = recorded(folder);
     conditions.file_size_limit = 200;
-    conditions.env = {{"KEEPGRAPH_OUT", folder / "recording"}, {"KEEPGRAPH_WRITE", "findings,graphs"}};
     Outcome outcome = expect_transparent({victim("freed_input_shared")}, conditions);
     EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "keepgraph: finding 1"), 1u) << outcome.describe();
 }

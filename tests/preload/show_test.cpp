@@ -9,10 +9,6 @@
 namespace keepgraph::preload_tests {
 namespace {
 
-Conditions recorded(const TempFolder& folder) {
-    return Conditions{}.with("KEEPGRAPH_OUT", folder / "recording-%p");
-}
-
 /// `file.cpp:12`, where line 12 is the only one of tests/<path> that holds `text`.
 std::string place_of(const std::string& path, const std::string& text) {
     const std::vector<std::string> lines = split_lines(read_file(source_folder() + "/tests/" + path));
@@ -21,15 +17,6 @@ std::string place_of(const std::string& path, const std::string& text) {
     while (line < lines.size() && lines[line].find(text) == std::string::npos)
         ++line;
     return path.substr(path.rfind('/') + 1) + ":" + std::to_string(line + 1);
-}
-
-std::vector<std::string> shown(const std::string& folder) {
-    Command command;
-    command.args = {command_path(), "show", folder};
-    command.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
-    const Outcome outcome = run(command);
-    EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
-    return split_lines(outcome.out);
 }
 
 /// The stack below the line that begins with `title`, without what stands in front of the functions' names.
@@ -58,7 +45,7 @@ size_t position_of(const std::vector<std::string>& frames, const std::string& fu
 
 TEST(ShowOfARun, NamesTheTeardownThatFreedASharedWorkspace) {
     TempFolder folder;
-    expect_transparent({victim("shared_workspace")}, recorded(folder));
+    expect_transparent({victim("shared_workspace")}, recorded(folder, "findings"));
     const std::vector<std::string> lines = shown(Recording::only_one_in(folder.path()).folder);
     const std::vector<std::string> frames = stack_below(lines, "  freed by ");
     const std::string source = "programs/shared_workspace.cpp";
@@ -72,7 +59,7 @@ TEST(ShowOfARun, NamesTheTeardownThatFreedASharedWorkspace) {
 TEST(ShowOfARun, NamesFindingFreeAndCapture) {
     for (const std::string form : {"shared", "static", "driver"}) {
         TempFolder folder;
-        expect_transparent({victim("freed_input_" + form)}, recorded(folder));
+        expect_transparent({victim("freed_input_" + form)}, recorded(folder, "findings"));
         const std::vector<std::string> lines = shown(Recording::only_one_in(folder.path()).folder);
         const std::string source = "programs/freed_input.cpp";
         EXPECT_EQ(count_lines_with(lines, "finding 1: graph 1 was about to use 4096 bytes of device memory"), 1u)
@@ -98,7 +85,7 @@ TEST(ShowOfARun, NamesFindingFreeAndCapture) {
 TEST(ShowOfARun, NamesPythonLines) {
     TempFolder folder;
     const std::string source = "preload/programs/ctypes_graph.py", path = source_folder() + "/tests/" + source;
-    const Outcome outcome = expect_transparent({"python3", path}, recorded(folder));
+    const Outcome outcome = expect_transparent({"python3", path}, recorded(folder, "findings"));
     EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
     EXPECT_EQ(count_lines_with(split_lines(outcome.out), "after the free: launch 0"), 1u) << outcome.describe();
     const Recording recording = Recording::only_one_in(folder.path());

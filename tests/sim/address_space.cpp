@@ -107,7 +107,8 @@ void give_addresses(CUdeviceptr start, size_t size, bool host_side) {
 
 Block& add_block(CUdeviceptr start, size_t size, Origin origin, Context* context) {
     Block& block = blocks()[start];
-    block = {start, size, next_id(), origin, context, context != nullptr ? context->device : 0, nullptr, 0, 0, true};
+    block = {start,   size,  next_id(), origin, context, context != nullptr ? context->device : 0,
+             nullptr, start, size,      true};
     if (!is_on_host(origin))
         in_use += size;
     return block;

@@ -24,7 +24,7 @@ struct Block {
     Context* context = nullptr;
     int device = 0;
     MemoryPool* pool = nullptr;
-    // RANGE_START_ADDR and RANGE_SIZE where they are not the block's: those of a mapping are its reservation's.
+    // RANGE_START_ADDR and RANGE_SIZE: the block's own, but those of a mapping are its reservation's.
     CUdeviceptr range_start = 0;
     size_t range = 0;
     bool accessible = true;  // a mapping is not until cuMemSetAccess

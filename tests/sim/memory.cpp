@@ -101,9 +101,9 @@ CUresult attribute_of(void* out, CUpointer_attribute attribute, const Block& blo
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
             return store(out, block.device);
         case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-            return store(out, block.range != 0 ? block.range_start : block.start);
+            return store(out, block.range_start);
         case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-            return store(out, block.range != 0 ? block.range : block.size);
+            return store(out, block.range);
         case CU_POINTER_ATTRIBUTE_MAPPED:
             return store(out, 1);
         case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:

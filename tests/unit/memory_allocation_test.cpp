@@ -59,7 +59,7 @@ TEST_F(MemoryAllocation, NothingIsIdentifiedWithoutARange) {
     driver.memory = {{7, first, 0x100}};
     driver.range_known = false;
     Allocation found;
-    EXPECT_NE(identify(first, found), Identity::known);
+    EXPECT_EQ(identify(first, found), Identity::unknown);
     driver.range_known = true;
     EXPECT_EQ(identify(first + 0x100, found), Identity::none);
     EXPECT_EQ(identify(first, found), Identity::known);

@@ -128,8 +128,10 @@ int main(int argc, char** argv) {
                 (void)!write(said[1], "x", 1);
                 close(1);
                 close(2);
-                sleep(5);
-                _exit(0);
+                // Until whoever started the command ends the group.
+                for (;;) {
+                    pause();
+                }
             }
             char answer = 0;
             (void)!read(said[0], &answer, 1);

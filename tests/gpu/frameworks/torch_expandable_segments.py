@@ -25,6 +25,7 @@ for i in range(REPLAYS):
     unmapped += torch.cuda.memory_reserved() < held
     graph.replay()
 torch.cuda.synchronize()
+assert unmapped == REPLAYS, f"memory was given back {unmapped} times: where nothing was unmapped, nothing is shown"
 print(f"y {y.sum().item():g}, memory given back {unmapped} times")
 print("graphs: 1")
 print(f"launches: {2 * REPLAYS}")

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <sstream>
 #include <stdexcept>
 
 namespace keepgraph::preload_tests {
@@ -15,6 +18,8 @@ std::string required_variable(const char* name) {
         throw std::runtime_error(std::string(name) + " is not set (meson test sets it)");
     return value;
 }
+
+constexpr const char* search_path = "/usr/local/bin:/usr/bin:/bin";
 
 constexpr std::string_view marker = "keepgraph: ";
 
@@ -46,6 +51,21 @@ std::string double_folder() {
     return build_folder() + "/tests/sim";
 }
 
+std::vector<std::string> program_line(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;)
+        words.push_back(word);
+    words.at(0) = file_exists(hostile(words[0])) ? hostile(words[0]) : victim(words[0]);
+    return words;
+}
+
+std::string test_name(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char letter) { return std::isalnum(letter) == 0; }, '_');
+    return text;
+}
+
 Command command_for(const std::vector<std::string>& args, const Conditions& setup) {
     Command command;
     command.args = args;
@@ -54,7 +74,7 @@ Command command_for(const std::vector<std::string>& args, const Conditions& setu
     command.file_size_limit = setup.file_size_limit;
     command.kill_with = setup.kill_with;
     command.kill_after = setup.kill_after;
-    command.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
+    command.env = {{"PATH", search_path},
                    {"HOME", "/nonexistent"},
                    {"LANG", "C"},
                    {"LC_ALL", "C"},
@@ -84,6 +104,15 @@ Command command_for(const std::vector<std::string>& args, const Conditions& setu
 
 Outcome run_on_double(const std::vector<std::string>& args, const Conditions& setup) {
     return run(command_for(args, setup));
+}
+
+std::vector<std::string> lines_of(const std::vector<std::string>& args) {
+    Command command;
+    command.args = args;
+    command.env = {{"PATH", search_path}, {"LC_ALL", "C"}};
+    const Outcome outcome = run(command);
+    EXPECT_TRUE(outcome.ended_with(0)) << args[0] << ": " << outcome.describe();
+    return split_lines(outcome.out);
 }
 
 std::string foreign_lines(const std::string& err) {

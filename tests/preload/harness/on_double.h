@@ -19,6 +19,11 @@ std::string victim(const std::string& name);   // a program of tests/programs
 std::string hostile(const std::string& name);  // a program or plugin of tests/preload/programs
 std::string double_folder();                   // libcuda.so.1 and libcudart.so.13 of the double
 
+/// The words of `text`, of which the first names a program of either folder.
+std::vector<std::string> program_line(const std::string& text);
+/// What GoogleTest allows as a name of a parameter's test: letters, digits, underscores.
+std::string test_name(std::string text);
+
 /// A variable and its value; no value removes a variable that the harness sets by itself (HOME, PATH, ...).
 using Variable = std::pair<std::string, std::optional<std::string>>;
 
@@ -48,6 +53,8 @@ struct Conditions {
 
 Command command_for(const std::vector<std::string>& args, const Conditions& setup);
 Outcome run_on_double(const std::vector<std::string>& args, const Conditions& setup = {});
+/// A tool of the system or the command itself: no double, no shim. Expects that it succeeds; what it printed.
+std::vector<std::string> lines_of(const std::vector<std::string>& args);
 
 /// stderr without the shim's own lines, and the shim's own lines alone.
 std::string foreign_lines(const std::string& err);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recording.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <regex>
 #include <set>
 #include <stdexcept>
-
-#include "on_double.h"
 
 namespace keepgraph::preload_tests {
 namespace {
@@ -121,6 +121,23 @@ Json Recording::stack(const Json& id) const {
     return nullptr;
 }
 
+size_t Recording::notices_with(const std::string& part) const {
+    size_t count = 0;
+    for (const Json& notice : of_type("notice"))
+        count += notice.at("text").get<std::string>().find(part) != std::string::npos;
+    return count;
+}
+
+Conditions recorded(const TempFolder& folder, const std::string& write) {
+    return Conditions{}.with("KEEPGRAPH_OUT", folder / "recording-%p").with("KEEPGRAPH_WRITE", write);
+}
+
+Conditions everything_on(const TempFolder& folder) {
+    return recorded(folder, "findings,graphs,driver-dot")
+        .with("KEEPGRAPH_STACKS", "all")
+        .with("KEEPGRAPH_CHECK", "all");
+}
+
 Json normalise(const std::vector<Json>& events) {
     std::map<std::string, int> allocations;
     Json result = Json::array();
@@ -153,6 +170,17 @@ std::optional<Summary> summary_of(const Outcome& outcome) {
     if (lines.empty())
         return std::nullopt;
     return parse_summary(lines.back());
+}
+
+Summary summary_or_fail(const Outcome& outcome) {
+    EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+    const auto summary = summary_of(outcome);
+    EXPECT_TRUE(summary) << outcome.describe();
+    return summary.value_or(Summary{});
+}
+
+std::vector<std::string> shown(const std::string& recording) {
+    return lines_of({command_path(), "show", recording});
 }
 
 }  // namespace keepgraph::preload_tests

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "process.h"
+#include "on_double.h"
 
 namespace keepgraph::preload_tests {
 
@@ -29,7 +29,13 @@ struct Recording {
     bool has_graph_file(int number) const;
     /// The event `stack` with this id, or null.
     Json stack(const Json& id) const;
+    size_t notices_with(const std::string& part) const;
 };
+
+/// Each process makes a recording in a folder of its own below this one.
+Conditions recorded(const TempFolder& folder, const std::string& write = "findings,graphs");
+/// The same with every setting at its most.
+Conditions everything_on(const TempFolder& folder);
 
 std::vector<std::string> recordings_in(const std::string& parent);
 
@@ -51,5 +57,10 @@ struct Summary {
 std::optional<Summary> parse_summary(const std::string& line);
 /// The summary must be the last line of keepgraph; nothing when there is none.
 std::optional<Summary> summary_of(const Outcome& outcome);
+/// Expects that the program succeeded, and its summary.
+Summary summary_or_fail(const Outcome& outcome);
+
+/// What `keepgraph show` prints of a recording; expects that it succeeds.
+std::vector<std::string> shown(const std::string& recording);
 
 }  // namespace keepgraph::preload_tests

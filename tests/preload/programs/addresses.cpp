@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses that come to belong to other memory, or to the same memory anew. The first has one mistake, the others
-// none:
+// Addresses that come to belong to other memory, or to the same memory anew. `second` has one mistake, the others none:
 //   second      a graph reads two mappings of one reservation, the second of which is unmapped
 //   first       the first is unmapped, after its node was pointed at the second
 //   managed     managed memory of a graph is freed, and its addresses become pageable memory, which another graph reads

@@ -19,9 +19,6 @@
 
 namespace {
 
-decltype(&cuGraphExecUpdate_v2) update = nullptr;
-decltype(&cuGraphDestroyNode) destroy_node = nullptr;
-
 CUgraph graph_of(const Scene& scene, CUdeviceptr in, CUgraphNode* node) {
     const CUgraph graph = empty_graph();
     *node = add_kernel(graph, Scale(scene, in));
@@ -92,8 +89,8 @@ int main(int argc, char** argv) {
     const long rounds = argc > 2 ? std::atol(argv[2]) : 1;
     static Scene scene;
     scene.open();
-    find_function(update, "cuGraphExecUpdate_v2");
-    find_function(destroy_node, "cuGraphDestroyNode");
+    const auto update = driver_function<decltype(cuGraphExecUpdate_v2)>("cuGraphExecUpdate_v2");
+    const auto destroy_node = driver_function<decltype(cuGraphDestroyNode)>("cuGraphDestroyNode");
     scene.output = scene.buffer(0.0f);
     const CUdeviceptr in = scene.buffer(1.0f), other = scene.buffer(2.0f);
     CUgraphNode node = nullptr, unused = nullptr;

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <thread>
 
-#include "scene.h"
+#include "made_graph.h"
 
 namespace {
 
@@ -23,18 +23,10 @@ int main(int argc, char** argv) {
     const bool reset = argc < 2 || std::strcmp(argv[1], "reset") == 0;
     if (unload)
         dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);  // so that a preload finds the driver behind itself
-    decltype(&cuGraphCreate) create = nullptr;
-    decltype(&cuGraphAddKernelNode_v2) add_kernel = nullptr;
-    decltype(&cuGraphExecKernelNodeSetParams_v2) set_kernel = nullptr;
-    decltype(&cuDevicePrimaryCtxReset_v2) reset_primary = nullptr;
-    CUresult (*context_create)(CUcontext*, unsigned, CUdevice) = nullptr;  // headers of CUDA 13 declare later forms
-    decltype(&cuCtxDestroy_v2) context_destroy = nullptr;
-    find_function(create, "cuGraphCreate");
-    find_function(add_kernel, "cuGraphAddKernelNode_v2");
-    find_function(set_kernel, "cuGraphExecKernelNodeSetParams_v2");
-    find_function(reset_primary, "cuDevicePrimaryCtxReset_v2");
-    find_function(context_create, "cuCtxCreate_v2");
-    find_function(context_destroy, "cuCtxDestroy_v2");
+    const auto reset_primary = driver_function<decltype(cuDevicePrimaryCtxReset_v2)>("cuDevicePrimaryCtxReset_v2");
+    // Headers of CUDA 13 declare later forms.
+    const auto context_create = driver_function<CUresult(CUcontext*, unsigned, CUdevice)>("cuCtxCreate_v2");
+    const auto context_destroy = driver_function<decltype(cuCtxDestroy_v2)>("cuCtxDestroy_v2");
     static Scene scene;
     scene.open();
     if (!reset && !unload) {
@@ -84,17 +76,13 @@ int main(int argc, char** argv) {
         std::exit(93);
     void** const values = reinterpret_cast<void**>(pages + page) - 1;
     values[0] = &scene.input;
-    CUDA_KERNEL_NODE_PARAMS params{};
-    params.func = function;
-    params.gridDimX = params.gridDimY = params.gridDimZ = 1;
-    params.blockDimX = params.blockDimY = params.blockDimZ = 1;
-    params.kernelParams = values;
-    CUgraph graph = nullptr;
-    CUgraphNode node = nullptr;
-    must("cuGraphCreate", create(&graph, 0));
-    must("cuGraphAddKernelNode", add_kernel(&node, graph, nullptr, 0, &params));
-    must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
-    say("cuGraphExecKernelNodeSetParams", set_kernel(scene.exec, node, &params));
+    Scale count(scene, scene.input);
+    count.node.func = function;
+    count.node.kernelParams = values;
+    const CUgraph graph = empty_graph();
+    const CUgraphNode node = add_kernel(graph, count);
+    scene.exec = exec_of(scene, graph);
+    set_kernel(scene.exec, node, count);
     scene.replay("in the new context");
     if (unload) {
         preloaded<void()>("held_release")();

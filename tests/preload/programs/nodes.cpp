@@ -26,8 +26,7 @@ CUgraph graph_of(Scene& scene, CUdeviceptr first, CUdeviceptr second) {
 }
 
 void disabled(Scene& scene) {
-    decltype(&cuGraphNodeSetEnabled) set_enabled = nullptr;
-    find_function(set_enabled, "cuGraphNodeSetEnabled");
+    const auto set_enabled = driver_function<decltype(cuGraphNodeSetEnabled)>("cuGraphNodeSetEnabled");
     const CUdeviceptr first = scene.buffer(1.0f), second = scene.buffer(2.0f);
     const CUgraph graph = graph_of(scene, first, second);
     CUgraphNode nodes[2] = {};
@@ -45,19 +44,15 @@ void disabled(Scene& scene) {
 }
 
 void child(Scene& scene) {
-    decltype(&cuGraphCreate) create = nullptr;
-    decltype(&cuGraphAddChildGraphNode) add_child = nullptr;
-    decltype(&cuGraphExecChildGraphNodeSetParams) set_child = nullptr;
-    find_function(create, "cuGraphCreate");
-    find_function(add_child, "cuGraphAddChildGraphNode");
-    find_function(set_child, "cuGraphExecChildGraphNodeSetParams");
+    const auto add_child = driver_function<decltype(cuGraphAddChildGraphNode)>("cuGraphAddChildGraphNode");
+    const auto set_child =
+        driver_function<decltype(cuGraphExecChildGraphNodeSetParams)>("cuGraphExecChildGraphNodeSetParams");
     const CUdeviceptr had = scene.buffer(1.0f), second = scene.buffer(2.0f), given = scene.buffer(3.0f);
-    CUgraph graph = nullptr;
+    const CUgraph graph = empty_graph();
     CUgraphNode nodes[2] = {};
-    must("cuGraphCreate", create(&graph, 0));
     must("cuGraphAddChildGraphNode", add_child(&nodes[0], graph, nullptr, 0, graph_of(scene, had, 0)));
     must("cuGraphAddChildGraphNode", add_child(&nodes[1], graph, &nodes[0], 1, graph_of(scene, second, 0)));
-    must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
+    scene.exec = exec_of(scene, graph);
     say("cuGraphExecChildGraphNodeSetParams", set_child(scene.exec, nodes[0], graph_of(scene, given, 0)));
     const struct {
         const char* what;
@@ -85,21 +80,22 @@ void turnover(Scene& scene, size_t gone) {
 }
 
 void graph_memory(Scene& scene, const char* way) {
-    decltype(&cuGraphAddMemFreeNode) add_free = nullptr;
-    decltype(&cuMemFreeAsync) free_async = nullptr;
-    find_function(add_free, "cuGraphAddMemFreeNode");
-    find_function(free_async, "cuMemFreeAsync");
-    const CUgraph allocating = empty_graph(), freeing = empty_graph();
+    const auto free_async = driver_function<decltype(cuMemFreeAsync)>("cuMemFreeAsync");
+    const CUgraph allocating = empty_graph();
     const CUdeviceptr memory = add_allocation(allocating);
     const CUgraphExec allocates = exec_of(scene, allocating);
-    CUgraphNode node = nullptr;
-    must("cuGraphAddMemFreeNode", add_free(&node, freeing, nullptr, 0, memory));
-    const CUgraphExec frees = exec_of(scene, freeing);
+    CUgraphExec frees = nullptr;
+    if (std::strcmp(way, "node") == 0) {
+        const auto add_free = driver_function<decltype(cuGraphAddMemFreeNode)>("cuGraphAddMemFreeNode");
+        const CUgraph freeing = empty_graph();
+        CUgraphNode node = nullptr;
+        must("cuGraphAddMemFreeNode", add_free(&node, freeing, nullptr, 0, memory));
+        frees = exec_of(scene, freeing);
+    }
     const bool early = std::strcmp(way, "early") == 0, captured = std::strcmp(way, "captured") == 0;
     if (!early)
         say("allocating graph", scene.cu.launch(allocates, scene.stream));
-    const CUgraph uses = graph_of(scene, memory, 0);
-    must("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, uses, 0));
+    scene.exec = exec_of(scene, graph_of(scene, memory, 0));
     if (std::strcmp(way, "gone") == 0) {
         say("cuMemFreeAsync", free_async(memory, scene.stream));
         scene.replay("using graph");
@@ -121,7 +117,7 @@ void graph_memory(Scene& scene, const char* way) {
         if (early || round > 0)
             say("allocating graph", scene.cu.launch(allocates, scene.stream));
         scene.replay("using graph");
-        if (std::strcmp(way, "node") == 0)
+        if (frees != nullptr)
             say("freeing graph", scene.cu.launch(frees, scene.stream));
         else
             say("cuMemFreeAsync", free_async(memory, scene.stream));

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <thread>
 
-#include "scene.h"
+#include "made_graph.h"
 
 int main(int argc, char** argv) {
     const bool set = argc > 1 && std::strcmp(argv[1], "set") == 0;
@@ -14,11 +14,9 @@ int main(int argc, char** argv) {
     auto* const await = preloaded<void()>("held_await");
     auto* const release = preloaded<void()>("held_release");
     auto* const free_by_symbol = preloaded<CUresult(CUdeviceptr)>("cuMemFree_v2");
-    decltype(&cuGraphExecKernelNodeSetParams_v2) set_kernel = nullptr;
-    find_function(set_kernel, "cuGraphExecKernelNodeSetParams_v2");
     static Scene scene;
     scene.open();
-    CUdeviceptr buffer = scene.buffer(1.0f);
+    const CUdeviceptr buffer = scene.buffer(1.0f);
     const CUdeviceptr other = scene.buffer(2.0f);
     scene.output = scene.buffer(0.0f);
 
@@ -40,16 +38,7 @@ int main(int argc, char** argv) {
     });
     await();
     if (set) {
-        float factor = 2.0f;
-        int n = Scene::count;
-        void* values[] = {&buffer, &scene.output, &factor, &n};
-        CUDA_KERNEL_NODE_PARAMS params{};
-        params.func = scene.scale;
-        params.gridDimX = params.gridDimY = params.gridDimZ = 1;
-        params.blockDimX = Scene::count;
-        params.blockDimY = params.blockDimZ = 1;
-        params.kernelParams = values;
-        say("cuGraphExecKernelNodeSetParams", set_kernel(scene.exec, node, &params));
+        set_kernel(scene.exec, node, Scale(scene, buffer));
     } else {
         say("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
     }

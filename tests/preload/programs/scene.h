@@ -36,8 +36,7 @@
     F(launch, cuGraphLaunch)                            \
     F(exec_destroy, cuGraphExecDestroy)                 \
     F(graph_destroy, cuGraphDestroy)                    \
-    F(nodes, cuGraphGetNodes)                           \
-    F(context_synchronize, cuCtxSynchronize)
+    F(nodes, cuGraphGetNodes)
 
 struct Api {
 #define SCENE_MEMBER(member, symbol) decltype(&::symbol) member = nullptr;
@@ -95,17 +94,10 @@ inline void must(const char* what, CUresult code) {
 
 /// A driver function that few programs need; those of every program are in SCENE_FUNCTIONS.
 template <class Function>
-void find_function(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), name));
+Function* driver_function(const char* name) {
+    auto* const function = reinterpret_cast<Function*>(dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), name));
     if (function == nullptr)
         std::exit(91);
-}
-
-/// The same where it is used, for a constant of its own.
-template <class Function>
-Function* driver_function(const char* name) {
-    Function* function = nullptr;
-    find_function(function, name);
     return function;
 }
 
