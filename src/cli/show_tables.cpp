@@ -7,6 +7,7 @@
 
 #include "cli/quote.h"
 #include "cli/show.h"
+#include "config/settings.h"
 #include "report/reader.h"
 
 namespace keepgraph::cli {
@@ -47,8 +48,9 @@ std::string nodes_text(const RecordedGraph& graph) {
     return text.empty() ? "-" : text;
 }
 
-/// Exact for a graph that was destroyed, and for one that was alive when the process ended in order and has a file.
-/// Else what was written until then says "at least": the file, and a finding before replay N.
+/// Exact where the graph's end or that of the process was recorded (events `destroy` and `living`). Where that event
+/// was left out, or the writer was older than `living`, the graph's file has the count, exact when the process ended in
+/// order. Else what was written until then says "at least": the file, and a finding before replay N.
 std::string replays_text(const Recording& recording, const RecordedGraph& graph) {
     if (graph.replays)
         return number_text(graph.replays);
@@ -78,18 +80,6 @@ std::string where_made(const Recording& recording, const RecordedGraph& graph, S
         }
     }
     return stacks.one_line(graph.stack);
-}
-
-/// What the closing line of the run says of findings below the grade of ON_FINDING.
-std::string not_shown_text(const report::RecordedSummary& summary) {
-    const std::uint64_t likely = summary.likely_not_shown.value_or(0);
-    const std::uint64_t possible = summary.possible_not_shown.value_or(0);
-    if (likely == 0 && possible == 0)
-        return "";
-    std::string text = likely == 0 ? "" : fmt::format("{} likely", likely);
-    if (possible != 0)
-        text += fmt::format("{}{} possible", likely == 0 ? "" : " and ", possible);
-    return fmt::format(", {} not shown (KEEPGRAPH_ON_FINDING=warn:{})", text, possible != 0 ? "possible" : "likely");
 }
 
 }  // namespace
@@ -146,7 +136,8 @@ void print_graphs(Page& page, const Recording& recording, StackText& stacks) {
     table.print(page);
     if (!all_counted)
         page.paragraph(recording.summary
-                           ? "  replays ?: the event with the count was left out (OPTIONS=out_max)"
+                           ? "  replays ? (not known) and N+ (at least N): the event with the count was left out "
+                             "(OPTIONS=out_max), or an older keepgraph did not write it"
                            : "  replays ? (not known) and N+ (at least N): a graph's count is written when it "
                              "is destroyed, when it has a finding and when the process ends in order");
 }
@@ -183,8 +174,9 @@ void print_ending(Page& page, const Recording& recording) {
                     summary.opaque.value_or(0));
     if (!summary.opaque_reason.empty())
         text += " (" + summary.opaque_reason + ")";
-    page.paragraph(text + "; " + counted(summary.findings.value_or(recording.findings.size()), "finding") +
-                   not_shown_text(summary));
+    page.paragraph(
+        text + "; " + counted(summary.findings.value_or(recording.findings.size()), "finding") +
+        config::not_shown_text(summary.likely_not_shown.value_or(0), summary.possible_not_shown.value_or(0)));
 }
 
 void print_choice(Page& page, const std::string& parent, const report::FoundRecordings& found) {

@@ -355,6 +355,19 @@ std::string printable(std::string_view text) {
 const char* to_string(Grade grade) noexcept {
     return word_of(grade_words, grade);
 }
+// It says warn whatever the action is: who looks into a doubt does not want the launch refused.
+std::string not_shown_text(std::uint64_t likely, std::uint64_t possible) {
+    if (likely == 0 && possible == 0)
+        return "";
+    std::string text = ", ";
+    if (likely > 0)
+        text += std::to_string(likely) + " likely";
+    if (possible > 0)
+        text += (likely > 0 ? " and " : "") + std::to_string(possible) + " possible";
+    return text + " not shown (KEEPGRAPH_ON_FINDING=warn:" + to_string(possible > 0 ? Grade::possible : Grade::likely) +
+           ")";
+}
+
 const char* to_string(OnFinding action) noexcept {
     return word_of(action_words, action);
 }

@@ -19,6 +19,9 @@ namespace keepgraph::config {
 // How sure a reference is (law 7 of the design). Ordered: a policy acts from its threshold up.
 enum class Grade : unsigned char { possible, likely, certain };
 const char* to_string(Grade grade) noexcept;
+// What a closing line says of findings below the threshold, by their grade: ", 1 likely and 2 possible not shown
+// (KEEPGRAPH_ON_FINDING=warn:possible)"; "" when there are none. May throw std::bad_alloc.
+std::string not_shown_text(std::uint64_t likely, std::uint64_t possible);
 
 enum class OnFinding : unsigned char { warn, refuse, abort };
 enum class Keep : unsigned char { off, data };

@@ -161,21 +161,6 @@ std::size_t kept_back(const Session& session, config::Grade grade) {
     return session.kept_back[static_cast<std::size_t>(grade)];
 }
 
-// ", 1 possible not shown (KEEPGRAPH_ON_FINDING=warn:possible)", with the setting that shows them; "" when there are
-// none. It says warn whatever the action is: who looks into a doubt does not want the launch refused.
-std::string kept_back_text(const Session& session) {
-    std::string text;
-    const char* lowest = nullptr;
-    for (const config::Grade grade : {config::Grade::likely, config::Grade::possible}) {
-        const std::size_t number = kept_back(session, grade);
-        if (number == 0)
-            continue;
-        lowest = config::to_string(grade);
-        text += (text.empty() ? ", " : " and ") + std::to_string(number) + " " + lowest;
-    }
-    return lowest == nullptr ? text : text + " not shown (KEEPGRAPH_ON_FINDING=warn:" + lowest + ")";
-}
-
 report::Json kept_back_json(const Session& session) {
     report::Json keys = report::Json::object();
     for (const config::Grade grade : {config::Grade::likely, config::Grade::possible})
@@ -229,7 +214,9 @@ void finish() noexcept {
             log::line(count(session.graphs, "graph") + ", " + count(replays, "replay") + "; " +
                       count(session.inputs, "input") + " checked, " + std::to_string(session.opaque) + " opaque" +
                       (why.empty() ? "" : " (" + why + ")") + "; " + count(session.findings, "finding") +
-                      kept_back_text(session) + (folder.empty() ? "" : "; " + folder));
+                      config::not_shown_text(kept_back(session, config::Grade::likely),
+                                             kept_back(session, config::Grade::possible)) +
+                      (folder.empty() ? "" : "; " + folder));
     });
 }
 

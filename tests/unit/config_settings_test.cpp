@@ -67,6 +67,13 @@ const std::vector<Value> good_values{
     {"OPTIONS", "log=trace,out_max=1K,quiet=1,coverage=1"},
 };
 
+TEST(SettingsTest, FindingsThatAreNotShownAreNamedWithTheSettingThatShowsThem) {
+    EXPECT_EQ(not_shown_text(0, 0), "");
+    EXPECT_EQ(not_shown_text(2, 0), ", 2 likely not shown (KEEPGRAPH_ON_FINDING=warn:likely)");
+    EXPECT_EQ(not_shown_text(0, 1), ", 1 possible not shown (KEEPGRAPH_ON_FINDING=warn:possible)");
+    EXPECT_EQ(not_shown_text(2, 1), ", 2 likely and 1 possible not shown (KEEPGRAPH_ON_FINDING=warn:possible)");
+}
+
 TEST(SettingsTest, PrintGivesBackWhatParseTook) {
     std::map<std::string, int> seen;
     for (const Value& value : good_values) {

@@ -111,6 +111,7 @@ TEST_F(ShowTest, ReplaysOfAKilledProcessAreWhatIsKnownOfThem) {
     EXPECT_TRUE(has_cell(row_of_graph(whole.out, "1"), "40")) << whole.out;
     EXPECT_TRUE(has_cell(row_of_graph(whole.out, "2"), "?")) << whole.out;
     EXPECT_HOLDS(whole.out, "out_max");
+    EXPECT_HOLDS(whole.out, "N+ (at least N)");
     std::ofstream(folder_ + "/events.jsonl", std::ios::app)
         << R"({"type":"living","t":9.0,"thread":1,"graph":2,"replays":7,"updates":0})"
         << "\n";
