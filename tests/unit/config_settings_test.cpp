@@ -67,7 +67,7 @@ const std::vector<Value> good_values{
     {"OPTIONS", "log=trace,out_max=1K,quiet=1,coverage=1"},
 };
 
-TEST(ConfigSettingsTest, FindingsThatAreNotShownAreNamedWithTheSettingThatShowsThem) {
+TEST(SettingsTest, FindingsThatAreNotShownAreNamedWithTheSettingThatShowsThem) {
     EXPECT_EQ(not_shown_text(0, 0), "");
     EXPECT_EQ(not_shown_text(2, 0), ", 2 likely not shown (KEEPGRAPH_ON_FINDING=warn:likely)");
     EXPECT_EQ(not_shown_text(0, 1), ", 1 possible not shown (KEEPGRAPH_ON_FINDING=warn:possible)");
