@@ -86,6 +86,17 @@ Outcome run_on_double(const std::vector<std::string>& args, const Conditions& se
     return run(command_for(args, setup));
 }
 
+std::string build_id_of(const std::string& path) {
+    Command command;
+    command.args = {"readelf", "-n", path};
+    command.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LC_ALL", "C"}};
+    const std::string title = "Build ID: ";
+    for (const std::string& line : split_lines(run(command).out))
+        if (const size_t at = line.find(title); at != std::string::npos)
+            return line.substr(at + title.size());
+    return "";
+}
+
 std::string foreign_lines(const std::string& err) {
     std::string text;
     for (const std::string& line : split_lines(err)) {

@@ -49,6 +49,9 @@ struct Conditions {
 Command command_for(const std::vector<std::string>& args, const Conditions& setup);
 Outcome run_on_double(const std::vector<std::string>& args, const Conditions& setup = {});
 
+/// Build-id of a file as readelf says; "" when it has none.
+std::string build_id_of(const std::string& path);
+
 /// stderr without the shim's own lines, and the shim's own lines alone.
 std::string foreign_lines(const std::string& err);
 std::vector<std::string> keepgraph_lines(const std::string& err);
