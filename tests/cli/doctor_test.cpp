@@ -5,14 +5,21 @@
 namespace keepgraph::cli_tests {
 namespace {
 
-/// The text behind a key, "" when it is not there.
-std::string told(const Outcome& outcome, const std::string& key) {
+/// The texts behind a key, one per line that begins with it.
+std::vector<std::string> all_told(const Outcome& outcome, const std::string& key) {
+    std::vector<std::string> texts;
     for (const std::string& line : split_lines(outcome.out)) {
         if (line.rfind(key + " ", 0) == 0) {
-            return line.substr(line.find_first_not_of(' ', key.size()));
+            texts.push_back(line.substr(line.find_first_not_of(' ', key.size())));
         }
     }
-    return "";
+    return texts;
+}
+
+/// The first of them, "" when there is none.
+std::string told(const Outcome& outcome, const std::string& key) {
+    const std::vector<std::string> texts = all_told(outcome, key);
+    return texts.empty() ? "" : texts.front();
 }
 
 Environment on_double() {
@@ -122,8 +129,8 @@ TEST(Doctor, CoverageRunsTheProgramAndPrintsTheEvent) {
     EXPECT_EQ(variable(outcome, "LD_PRELOAD"), shim());
     EXPECT_EQ(told(outcome, "program"), "ended with exit code 3");
     EXPECT_EQ(told(outcome, "coverage"), "1 process; look-ups handed out 2 driver functions with a wrapper, 1 without");
-    EXPECT_EQ(told(outcome, "wrapped"), "cuGraphLaunch cuMemFree_v2");
-    EXPECT_EQ(told(outcome, "unwrapped"), "cuInit");
+    EXPECT_EQ(all_told(outcome, "wrapped"), (std::vector<std::string>{"cuGraphLaunch", "cuMemFree_v2"}));
+    EXPECT_EQ(all_told(outcome, "unwrapped"), std::vector<std::string>{"cuInit"});
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
@@ -151,6 +158,17 @@ TEST(Doctor, CoverageOfAProgramThatDoesNotTell) {
     EXPECT_EQ(told(killed, "program"), "ended by signal 9");
     EXPECT_TRUE(keepgraph({"doctor", "--coverage"}).ended_with(2));
     EXPECT_TRUE(keepgraph({"doctor", "--coverage", "--", "/no/such"}).ended_with(127));
+}
+
+TEST(Doctor, CoverageWithoutAPlaceForItsRecordingSaysWhichPlace) {
+    for (const auto& [place, text] :
+         {std::pair{"/no/such", "TMPDIR=/no/such cannot hold a temporary folder: No such file or directory"},
+          std::pair{"/proc/self", "cannot make the folder /proc/self/keepgraph-"}}) {
+        const Outcome outcome = keepgraph({"doctor", "--coverage", fake_app()}, {{"TMPDIR", place}});
+        EXPECT_TRUE(outcome.ended_with(125)) << outcome.describe();
+        EXPECT_EQ(outcome.err.rfind(std::string("keepgraph: ") + text, 0), 0u) << outcome.describe();
+        EXPECT_FALSE(contains(outcome.err, "filesystem error")) << outcome.describe();
+    }
 }
 
 TEST(Doctor, AnEmptyNameIsAProgramThatIsNotThere) {
