@@ -43,6 +43,12 @@ TEST_F(ShowTest, HeaderGraphsFindingsNoticesAndTheSummaryLast) {
     EXPECT_EQ(last, "keepgraph: 2 graphs, 43 replays; 4 inputs checked, 1 opaque (child graph); 1 finding");
 }
 
+TEST_F(ShowTest, NoHintAtASettingThatTheRunHad) {
+    EXPECT_HOLDS(show({folder_}).out, "  allocated     where is not recorded (KEEPGRAPH_STACKS=all)\n");
+    replace_in(folder_ + "/manifest.json", "\"CHECK\": \"inputs\"", "\"STACKS\": \"all\"");
+    EXPECT_HOLDS(show({folder_}).out, "  allocated     where is not recorded\n");
+}
+
 TEST_F(ShowTest, PythonStandsAboveNativeAndInternalsNeedFull) {
     const std::string brief = show({folder_}).out;
     EXPECT_LT(brief.find("python  step"), brief.find("#0  train+0x200"));
