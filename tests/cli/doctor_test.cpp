@@ -5,23 +5,6 @@
 namespace keepgraph::cli_tests {
 namespace {
 
-/// The texts behind a key, one per line that begins with it.
-std::vector<std::string> all_told(const Outcome& outcome, const std::string& key) {
-    std::vector<std::string> texts;
-    for (const std::string& line : split_lines(outcome.out)) {
-        if (line.rfind(key + " ", 0) == 0) {
-            texts.push_back(line.substr(line.find_first_not_of(' ', key.size())));
-        }
-    }
-    return texts;
-}
-
-/// The first of them, "" when there is none.
-std::string told(const Outcome& outcome, const std::string& key) {
-    const std::vector<std::string> texts = all_told(outcome, key);
-    return texts.empty() ? "" : texts.front();
-}
-
 Environment on_double() {
     return {{"LD_LIBRARY_PATH", preload_tests::double_folder() + ":" + preload_tests::double_folder() + "/cudart"}};
 }

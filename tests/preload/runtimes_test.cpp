@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // F8: environments with several cudarts. A virtual environment has them in wheels (and renamed inside other wheels), a
-// conda environment has one in its lib folder besides. The folders are laid out as pip and conda do, out of the
-// double's cudarts; which one a module gets is the loader's affair, so it is taken from the run without the shim.
+// conda environment has one in its lib folder besides (harness/packages.h). Which one a module gets is the loader's
+// affair: the run without the shim says it too.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <regex>
 
 #include "harness/on_double.h"
+#include "harness/packages.h"
 #include "harness/recording.h"
 
 namespace keepgraph::preload_tests {
@@ -15,43 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string cudart12 = "lib/python3.11/site-packages/nvidia/cuda_runtime/lib/libcudart.so.12";
-const std::string cudart13 = "lib/python3.11/site-packages/nvidia/cu13/lib/libcudart.so.13";
-const std::string cudart_of_torch = "lib/python3.11/site-packages/torch/lib/libcudart.so.12";
-const std::string cudart_renamed = "lib/python3.11/site-packages/renamed.libs/libcudart-5e0c1a7b.so.12.1.105";
-const std::string cudart_of_conda = "lib/libcudart.so.12";
-
-struct Layout {
-    TempFolder folder;
-    Conditions conditions;
-
-    explicit Layout(bool conda) {
-        const std::string built = double_folder() + "/cudart/";
-        put(built + "libcudart.so.12", cudart12);
-        put(built + "libcudart.so.13", cudart13);
-        put(built + "older/libcudart.so.12", cudart_of_torch);
-        put(built + "older/libcudart-5e0c1a7b.so.12.1.105", cudart_renamed);
-        if (conda) {
-            put(built + "older/libcudart.so.12", "lib/libcudart.so.12.4.127");
-            fs::create_symlink("libcudart.so.12.4.127", folder / cudart_of_conda);
-        }
-        const std::string programs = build_folder() + "/tests/preload/runtimes/";
-        for (const char* name : {"wheel12", "wheel13", "renamed", "conda12"})
-            put(programs + "libmodule_" + name + ".so", module(name));
-        for (const char* name : {"host", "host_renamed"})
-            put(programs + name, std::string("lib/python3.11/") + name);
-        // The driver alone: the double's own folder has cudarts, and would be searched before a run path.
-        fs::create_directory(folder / "driver");
-        fs::create_symlink(double_folder() + "/libcuda.so.1", folder / "driver/libcuda.so.1");
-        conditions.library_path = folder / "driver";
-        conditions.env = {{"KEEPGRAPH_OUT", folder / "recording"}};
-    }
-    static std::string module(const std::string& name) { return "lib/python3.11/site-packages/" + name + "/module.so"; }
-    void put(const std::string& from, const std::string& to) const {
-        fs::create_directories(fs::path(folder / to).parent_path());
-        fs::copy_file(from, folder / to);
-    }
-};
+using namespace packages;
 
 /// A module, or (begins with "global:") a cudart that is opened for everybody; and the cudart that the module gets.
 struct Opened {
@@ -74,11 +39,14 @@ void PrintTo(const Environment& environment, std::ostream* stream) {
 class Runtimes : public testing::TestWithParam<Environment> {};
 
 TEST_P(Runtimes, EachCallGoesToItsModulesCudartAndTheFindingNamesIt) {
-    Layout layout(GetParam().conda);
+    const Layout layout(GetParam().conda);
     const TempFolder& folder = layout.folder;
+    Conditions conditions;
+    conditions.library_path = layout.driver();
+    conditions.env = {{"KEEPGRAPH_OUT", folder / "recording"}};
     if (!GetParam().library_path.empty())
-        layout.conditions.library_path += ":" + (folder / GetParam().library_path);
-    std::vector<std::string> args{folder / ("lib/python3.11/" + GetParam().host)};
+        conditions.library_path += ":" + (folder / GetParam().library_path);
+    std::vector<std::string> args{folder / host(GetParam().host)};
     std::vector<std::string> told;
     std::vector<Opened> modules;
     for (const Opened& opened : GetParam().opened) {
@@ -87,12 +55,12 @@ TEST_P(Runtimes, EachCallGoesToItsModulesCudartAndTheFindingNamesIt) {
             args.push_back(global + (folder / opened.what.substr(global.size())));
             continue;
         }
-        args.push_back(folder / Layout::module(opened.what));
+        args.push_back(folder / module(opened.what));
         modules.push_back(opened);
         told.push_back("cudart " + std::to_string(opened.version) + " of " +
                        fs::canonical(folder / opened.cudart).string() + ": too large: 2, last error 2");
     }
-    const Outcome outcome = expect_transparent(args, layout.conditions);
+    const Outcome outcome = expect_transparent(args, conditions);
     EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
     std::vector<std::string> lines;
     for (const std::string& line : split_lines(outcome.out)) {
