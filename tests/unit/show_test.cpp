@@ -56,6 +56,10 @@ TEST_F(ShowTest, PythonStandsAboveNativeAndInternalsNeedFull) {
     const std::string full = show({folder_, "--full"}).out;
     EXPECT_HOLDS(full, "libcudart.so.13+0x100");
     EXPECT_HOLDS(full, "/nowhere/libcudart.so.13: file not found");
+    // As a wheel renames the one that it brings.
+    replace_in(folder_ + "/manifest.json", "libcudart.so.13", "libcudart-5e0c1a7b.so.13");
+    EXPECT_FALSE(holds(show({folder_}).out, "libcudart"));
+    EXPECT_HOLDS(show({folder_, "--full"}).out, "libcudart-5e0c1a7b.so.13+0x100");
 }
 
 TEST_F(ShowTest, FindingShowsFunctionFileAndLine) {
