@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "bound.h"
 #include "trace/elf_symbols.h"
 
 namespace keepgraph::preload {
@@ -15,7 +16,7 @@ Needed needed_cudart(const link_map* map) {
     for (needed.entry = entry_of(map->l_ld, DT_NEEDED); needed.entry != nullptr;
          needed.entry = entry_of(needed.entry + 1, DT_NEEDED)) {
         const char* const name = needed.name(map);
-        if (std::strncmp(name, "libcudart.so", 12) == 0) {
+        if (is_cudart_name(name)) {
             needed.length = std::strlen(name);
             needed.tail = Needed::last_bytes(name, needed.length);
             break;
@@ -24,18 +25,16 @@ Needed needed_cudart(const link_map* map) {
     return needed;
 }
 
-bool in_cudart(void* function) {
-    const Module module = module_of(function);
-    return module.map != nullptr && std::strstr(module.map->l_name, "libcudart.so") != nullptr;
-}
-
 /// What a call by symbol from `caller` would have reached without us, or would reach if symbols had their versions.
 void* function_for(const char* name, const link_map* caller, const Needed& needed) {
     // Another preloaded library comes before every cudart, as it would without us.
     void* const after_us = next_of_start(name);
     if (after_us != nullptr && !in_cudart(after_us))
         return after_us;
-    void* function = nullptr;
+    const link_map* const bound = caller != nullptr ? bound_cudart(caller) : nullptr;
+    void* function = bound != nullptr ? trace::find_symbol_in(bound, name) : nullptr;
+    if (function != nullptr)
+        return function;
     if (needed.entry != nullptr) {
         const link_map* const cudart = loaded_as(needed.name(caller)).map;
         function = cudart != nullptr ? trace::find_symbol_in(cudart, name) : nullptr;

@@ -77,8 +77,8 @@ struct Route {
 };
 
 /// The routes of one function, for all threads. No lock, no allocation: a thread that finds an entry being written
-/// takes the slow way. A caller without a cudart in its own list of needed libraries that is replaced, at the same
-/// place, by one of the same size which reaches another cudart, keeps the route while the first cudart is loaded.
+/// takes the slow way. A caller that is replaced, at the same place, by one of the same size which has the same cudart
+/// in its list of needed libraries, or none, but reaches another one, keeps the route while the first cudart is loaded.
 ///
 /// Rejected: a cache per thread, whose entries every new thread makes again and every thread pays memory for; one keyed
 /// by call site, which two call sites push each other out of; dl_iterate_phdr's count of unloaded objects as the check,

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -65,8 +63,12 @@ int report_coverage(const std::vector<std::string>& words) {
     say("coverage", std::to_string(processes) + (processes == 1 ? " process" : " processes") +
                         "; look-ups handed out " + std::to_string(wrapped.size()) +
                         " driver functions with a wrapper, " + std::to_string(unwrapped.size()) + " without");
-    say("wrapped", fmt::format("{}", fmt::join(wrapped, " ")));
-    say("unwrapped", fmt::format("{}", fmt::join(unwrapped, " ")));
+    // One per line with its key in front, as everything that doctor has several of: for grep, and for a diff of two
+    // runs.
+    for (const std::string& name : wrapped)
+        say("wrapped", name);
+    for (const std::string& name : unwrapped)
+        say("unwrapped", name);
     return 0;
 }
 

@@ -33,8 +33,7 @@ constexpr const char* usage =
 const char* kind_of(const ElfFile& elf) {
     const bool pie = elf.type == ET_DYN;
     if (elf.interpreter.empty()) {
-        // Older linkers set no DF_1_PIE: then the two look alike.
-        return !pie ? "static program" : (elf.flags_1 & DF_1_PIE) != 0 ? "static-pie program" : "shared library";
+        return !pie ? "static program" : is_shared_library(elf) ? "shared library" : "static-pie program";
     }
     return pie ? "dynamic program (pie)" : "dynamic program";
 }
@@ -49,16 +48,35 @@ std::string glibc_of(const Executable& program) {
     return path + (newest.empty() ? " (not glibc)" : " (up to " + newest + ")");
 }
 
-void say_cuda(const Executable& program) {
-    const CudaLink link = cuda_link(program);
-    std::vector<std::string> ways;
-    if (!link.shared_cudart.empty()) {
-        ways.push_back("shared (" + link.shared_cudart + ")");
+void say_cudarts(const Executable& program, const CudaLink& link) {
+    for (const LoadedObject& cudart : link.shared_cudart) {
+        say("cudart", "shared (" + cudart.name + "), " + (cudart.path.empty() ? "not found" : cudart.path) +
+                          (cudart.found_by.empty() ? "" : ", by " + cudart.found_by));
+    }
+    if (link.shared_cudart.size() > 1) {
+        say("note", "more than one cudart: each call is seen, and goes to the one that its caller is linked to");
     }
     if (!link.static_cudart.empty()) {
-        ways.push_back("static, inside " + fmt::format("{}", fmt::join(link.static_cudart, ", ")));
+        say("cudart", "static, inside " + fmt::format("{}", fmt::join(link.static_cudart, ", ")));
     }
-    say("cudart", ways.empty() ? "none linked" : fmt::format("{}", fmt::join(ways, ", ")));
+    if (link.shared_cudart.empty() && link.static_cudart.empty()) {
+        say("cudart", "none linked");
+    }
+    const std::vector<std::string> packages = cudarts_of_packages(program.path);
+    for (const std::string& path : packages) {
+        say("package", path);
+    }
+    if (!packages.empty()) {
+        say("note",
+            "modules of packages may load these cudarts; `keepgraph doctor MODULE.so` says which one the loader finds "
+            "for "
+            "a module, as long as no other one of that name is loaded");
+    }
+}
+
+void say_cuda(const Executable& program) {
+    const CudaLink link = cuda_link(program);
+    say_cudarts(program, link);
     say("libcuda", link.libcuda.empty() ? "not linked" : "linked (" + link.libcuda + ")");
     if (!link.device_code.empty()) {
         say("GPU code", "in " + fmt::format("{}", fmt::join(link.device_code, ", ")));
@@ -72,7 +90,7 @@ void say_cuda(const Executable& program) {
     } else if (!link.libcuda.empty()) {
         say("seen by", "driver door (all book-keeping)");
     } else {
-        say("seen by", program.elf.interpreter.empty()
+        say("seen by", program.elf.interpreter.empty() && !is_shared_library(program.elf)
                            ? "nothing: a static program loads no preload"
                            : "whatever it loads with dlopen (Python does so): driver door, and runtime door for a "
                              "shared cudart; the files cannot tell");
@@ -189,7 +207,8 @@ void add_doctor(CLI::App& app, int& exit_code) {
     set_help(*command, usage);
     command
         ->add_option("PROGRAM", options->program,
-                     "A program or script: how it is linked, what cannot be seen of it. Default: "
+                     "A program or script: how it is linked, which cudart it gets and from where, what cannot be seen "
+                     "of it. Or a library that programs open, such as a Python module. Default: "
                      "none, this machine alone.")
         ->type_name("");
     command->add_flag("--coverage", options->coverage,
@@ -200,6 +219,7 @@ void add_doctor(CLI::App& app, int& exit_code) {
         "Examples:\n"
         "  keepgraph doctor\n"
         "  keepgraph doctor ./app\n"
+        "  keepgraph doctor venv/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so\n"
         "  keepgraph doctor --coverage -- ./app arguments\n"
         "The program is not run without --coverage, its loader is (as ldd does): do not use it on files that you "
         "would not run.\n"

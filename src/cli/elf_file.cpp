@@ -249,6 +249,10 @@ bool ElfFile::contains(std::string_view bytes) const {
     return memmem(data_, size_, bytes.data(), bytes.size()) != nullptr;
 }
 
+bool is_shared_library(const ElfFile& file) {
+    return file.type == ET_DYN && file.interpreter.empty() && (file.flags_1 & DF_1_PIE) == 0 && !file.needed.empty();
+}
+
 std::string newest_glibc(const ElfFile& library) {
     std::string newest;
     for (const std::string& version : library.version_definitions) {

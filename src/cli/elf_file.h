@@ -30,7 +30,7 @@ class ElfFile {
     unsigned type = 0;     ///< ET_...
 
     /// The rest is filled for 64-bit files of this machine's byte order only: no other one can hold the shim.
-    std::string interpreter;  ///< PT_INTERP; empty in a static program
+    std::string interpreter;  ///< PT_INTERP; empty in a static program and in most libraries
     bool dynamic = false;     ///< has a dynamic section
     std::vector<std::string> needed;
     bool symbolic = false;      ///< DT_SYMBOLIC or DF_SYMBOLIC
@@ -60,6 +60,9 @@ class ElfFile {
     const unsigned char* data_;
     std::size_t size_;
 };
+
+/// A library rather than a program. A static-pie program needs no library; its linker need not have set DF_1_PIE.
+bool is_shared_library(const ElfFile& file);
 
 /// The highest GLIBC_2.N that the library defines; "" when it is not glibc.
 std::string newest_glibc(const ElfFile& library);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <system_error>
 
 namespace keepgraph::cli {
@@ -19,7 +20,8 @@ namespace fs = std::filesystem;
 constexpr const char* unused_prefix = ".keepgraph-unused-";
 
 [[noreturn]] void fail(const fs::path& folder) {
-    throw fs::filesystem_error("cannot watch the folder", folder, std::error_code(errno, std::generic_category()));
+    throw std::runtime_error("cannot watch the folder " + folder.native() + ": " +
+                             std::generic_category().message(errno));
 }
 
 }  // namespace

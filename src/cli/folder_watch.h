@@ -16,7 +16,7 @@ namespace keepgraph::cli {
 /// folder or network namespace.
 class FolderWatch {
   public:
-    /// Throws std::filesystem::filesystem_error when the folder cannot be watched.
+    /// Throws std::runtime_error when the folder cannot be watched.
     explicit FolderWatch(const std::filesystem::path& folder);
     ~FolderWatch();
     FolderWatch(const FolderWatch&) = delete;

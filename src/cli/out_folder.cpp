@@ -13,6 +13,27 @@ namespace keepgraph::cli {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// Not fs::filesystem_error, whose text is made for programmers: `filesystem error: cannot ...: REASON [NAME]`.
+std::runtime_error folder_error(const std::string& name, int error) {
+    return std::runtime_error("cannot make the folder " + name + ": " + std::generic_category().message(error));
+}
+
+fs::path temporary_parent() {
+    std::error_code error;
+    const fs::path parent = fs::temp_directory_path(error);
+    fs::path whole = error ? fs::path() : fs::absolute(parent, error);
+    if (error) {
+        const char* const given = std::getenv("TMPDIR");
+        throw std::runtime_error((given != nullptr ? std::string("TMPDIR=") + given : "/tmp") +
+                                 " cannot hold a temporary folder: " + error.message());
+    }
+    return whole;
+}
+
+}  // namespace
+
 std::string literal_out(const std::string& path) {
     std::string pattern;
     for (const char c : path) {
@@ -42,15 +63,15 @@ fs::path make_fresh_folder(const std::string& pattern) {
     report::OwnFolder folder;
     std::string failed;
     if (const int error = folder.make(name.native(), failed); error != 0) {
-        throw fs::filesystem_error("cannot make the folder", failed, std::error_code(error, std::generic_category()));
+        throw std::runtime_error("KEEPGRAPH_OUT=" + pattern + ": " + folder_error(failed, error).what());
     }
     return folder.path();
 }
 
 TemporaryFolder::TemporaryFolder() {
-    std::string name = (fs::absolute(fs::temp_directory_path()) / "keepgraph-XXXXXX").native();
+    std::string name = (temporary_parent() / "keepgraph-XXXXXX").native();
     if (mkdtemp(name.data()) == nullptr) {
-        throw fs::filesystem_error("cannot make the folder", name, std::error_code(errno, std::generic_category()));
+        throw folder_error(name, errno);
     }
     path_ = name;
 }

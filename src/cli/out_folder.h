@@ -18,10 +18,11 @@ std::string absolute_out(const std::string& pattern);
 std::string literal_out(const std::string& path);
 
 /// Makes a folder that was not there before, named by the pattern, expanded for this process. The rule for a name
-/// that is taken is that of the shim (report/own_folder.h). Throws std::runtime_error, as filesystem_error is one.
+/// that is taken is that of the shim (report/own_folder.h). Throws std::runtime_error.
 std::filesystem::path make_fresh_folder(const std::string& pattern);
 
-/// A folder in TMPDIR, with an absolute path, removed with all it holds at the end of its owner.
+/// A folder in TMPDIR, with an absolute path, removed with all it holds at the end of its owner. The constructor throws
+/// std::runtime_error.
 class TemporaryFolder {
   public:
     TemporaryFolder();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/show.h"
 #include "report/text.h"
 
@@ -51,6 +53,11 @@ std::string reference_text(const report::RecordedReference& reference) {
     if (reference.offset && *reference.offset != 0)
         text += fmt::format(" (byte {} of the allocation)", *reference.offset);
     return reference.grade.empty() ? text : text + ", " + reference.grade;
+}
+
+bool wanted_all_stacks(const Recording& recording) {
+    return std::find(recording.settings.begin(), recording.settings.end(),
+                     std::pair<std::string, std::string>("STACKS", "all")) != recording.settings.end();
 }
 
 std::string title(const RecordedFinding& finding) {
@@ -109,6 +116,10 @@ void print_finding(Page& page, const Recording& recording, const RecordedFinding
     if (finding.allocation.stack) {
         page.line("  allocated");
         stacks.print(page, finding.allocation.stack);
+    } else {
+        // Said here as on stderr: whoever reads `show` alone would not learn that the stack can be had.
+        page.line(std::string("  allocated     where is not recorded") +
+                  (wanted_all_stacks(recording) ? "" : " (KEEPGRAPH_STACKS=all)"));
     }
     if (finding.death) {
         page.paragraph("  freed by      " + call_text(*finding.death), 16);

@@ -22,7 +22,7 @@ bool starts_with(const std::string& text, const char* head) {
 /// Of no help in finding the line of a program that freed or captured something.
 bool is_internal(const SourceFrame& frame) {
     const std::string module = base_name(frame.module);
-    for (const char* library : {"libcudart.so", "libcuda.so", "libkeepgraph_preload.so"}) {
+    for (const char* library : {"libcudart.so", "libcudart-", "libcuda.so", "libkeepgraph_preload.so"}) {
         if (starts_with(module, library))
             return true;
     }

@@ -94,10 +94,28 @@ std::string preload_problem(const Executable& program, const std::string& shim_p
     if (std::string other = other_machine(program.elf, shim); !other.empty()) {
         return other;
     }
+    if (is_shared_library(program.elf)) {
+        return "it is a shared library, not a program";
+    }
     if (program.elf.interpreter.empty()) {
         return "it is linked statically: no loader runs there, so nothing can be preloaded";
     }
     return shim != nullptr ? glibc_problem(program, shim_path, *shim) : "";
+}
+
+/// The loader that this command was started by, which is that of other programs here.
+std::string own_loader() {
+    const std::optional<ElfFile> own = ElfFile::open("/proc/self/exe");
+    return own ? own->interpreter : "";
+}
+
+/// What the loader would load for it, and for a library that a program opens, as far as its own run paths go.
+Listing libraries_of(const Executable& executable, const ElfFile* shim) {
+    if (shim != nullptr && executable.elf.machine != shim->machine) {
+        return {};
+    }
+    const std::string loader = is_shared_library(executable.elf) ? own_loader() : executable.elf.interpreter;
+    return loader.empty() ? Listing{} : list_libraries(loader, executable.path);
 }
 
 /// Nothing when the words tell of no program, or of one that the loader will complain of itself.
@@ -162,6 +180,13 @@ Target inspect(const std::vector<std::string>& words, const std::string& shim_pa
         refuse(missing ? exit_not_found : exit_not_executable,
                (program.empty() ? "an empty name" : program) + ": " +
                    (missing ? "not found" : std::strerror(found.error)));
+        // Packages install their libraries without the right to be executed.
+        std::optional<ElfFile> library = found.error == EACCES ? ElfFile::open(found.path) : std::nullopt;
+        if (library && is_shared_library(*library)) {
+            Executable executable{found.path, std::move(*library), {}};
+            executable.libraries = libraries_of(executable, shim);
+            target.executables.push_back(std::move(executable));
+        }
         return target;
     }
     const auto look_at = [&](const Executable& executable, const std::string& problem) {
@@ -187,10 +212,7 @@ Target inspect(const std::vector<std::string>& words, const std::string& shim_pa
                 }
                 continue;
             }
-            const bool runs_here = shim == nullptr || executable.elf.machine == shim->machine;
-            if (!executable.elf.interpreter.empty() && runs_here) {
-                executable.libraries = list_libraries(executable.elf.interpreter, path);
-            }
+            executable.libraries = libraries_of(executable, shim);
             look_at(executable, rights);
             target.executables.push_back(std::move(executable));
             continue;

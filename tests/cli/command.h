@@ -66,6 +66,23 @@ inline bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
+/// What doctor says: the texts behind a key, one per line that begins with it.
+inline std::vector<std::string> all_told(const Outcome& outcome, const std::string& key) {
+    std::vector<std::string> texts;
+    for (const std::string& line : split_lines(outcome.out)) {
+        if (line.rfind(key + " ", 0) == 0) {
+            texts.push_back(line.substr(line.find_first_not_of(' ', key.size())));
+        }
+    }
+    return texts;
+}
+
+/// The first of them, "" when there is none.
+inline std::string told(const Outcome& outcome, const std::string& key) {
+    const std::vector<std::string> texts = all_told(outcome, key);
+    return texts.empty() ? "" : texts.front();
+}
+
 /// "" when the program's environment (mode `env` of fake_app) has no such variable.
 inline std::string variable(const Outcome& outcome, const std::string& name) {
     for (const std::string& line : split_lines(outcome.out)) {

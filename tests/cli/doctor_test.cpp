@@ -5,16 +5,6 @@
 namespace keepgraph::cli_tests {
 namespace {
 
-/// The text behind a key, "" when it is not there.
-std::string told(const Outcome& outcome, const std::string& key) {
-    for (const std::string& line : split_lines(outcome.out)) {
-        if (line.rfind(key + " ", 0) == 0) {
-            return line.substr(line.find_first_not_of(' ', key.size()));
-        }
-    }
-    return "";
-}
-
 Environment on_double() {
     return {{"LD_LIBRARY_PATH", preload_tests::double_folder() + ":" + preload_tests::double_folder() + "/cudart"}};
 }
@@ -122,8 +112,8 @@ TEST(Doctor, CoverageRunsTheProgramAndPrintsTheEvent) {
     EXPECT_EQ(variable(outcome, "LD_PRELOAD"), shim());
     EXPECT_EQ(told(outcome, "program"), "ended with exit code 3");
     EXPECT_EQ(told(outcome, "coverage"), "1 process; look-ups handed out 2 driver functions with a wrapper, 1 without");
-    EXPECT_EQ(told(outcome, "wrapped"), "cuGraphLaunch cuMemFree_v2");
-    EXPECT_EQ(told(outcome, "unwrapped"), "cuInit");
+    EXPECT_EQ(all_told(outcome, "wrapped"), (std::vector<std::string>{"cuGraphLaunch", "cuMemFree_v2"}));
+    EXPECT_EQ(all_told(outcome, "unwrapped"), std::vector<std::string>{"cuInit"});
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
@@ -151,6 +141,17 @@ TEST(Doctor, CoverageOfAProgramThatDoesNotTell) {
     EXPECT_EQ(told(killed, "program"), "ended by signal 9");
     EXPECT_TRUE(keepgraph({"doctor", "--coverage"}).ended_with(2));
     EXPECT_TRUE(keepgraph({"doctor", "--coverage", "--", "/no/such"}).ended_with(127));
+}
+
+TEST(Doctor, CoverageWithoutAPlaceForItsRecordingSaysWhichPlace) {
+    for (const auto& [place, text] :
+         {std::pair{"/no/such", "TMPDIR=/no/such cannot hold a temporary folder: No such file or directory"},
+          std::pair{"/proc/self", "cannot make the folder /proc/self/keepgraph-"}}) {
+        const Outcome outcome = keepgraph({"doctor", "--coverage", fake_app()}, {{"TMPDIR", place}});
+        EXPECT_TRUE(outcome.ended_with(125)) << outcome.describe();
+        EXPECT_EQ(outcome.err.rfind(std::string("keepgraph: ") + text, 0), 0u) << outcome.describe();
+        EXPECT_FALSE(contains(outcome.err, "filesystem error")) << outcome.describe();
+    }
 }
 
 TEST(Doctor, AnEmptyNameIsAProgramThatIsNotThere) {

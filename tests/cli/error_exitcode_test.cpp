@@ -126,7 +126,16 @@ TEST(ErrorExitcode, FolderThatCannotBeMadeIsSaid) {
     TempFolder folder;
     const Outcome outcome = counted(folder, {"exit", "0"}, {"--out", "/dev/null/rec"});
     EXPECT_TRUE(outcome.ended_with(125)) << outcome.describe();
-    EXPECT_TRUE(contains(outcome.err, "--error-exitcode needs a recording")) << outcome.describe();
+    EXPECT_EQ(outcome.err,
+              "keepgraph: --error-exitcode needs a recording: KEEPGRAPH_OUT=/dev/null/rec: cannot make the folder "
+              "/dev/null/rec: Not a directory\n");
+    // Without OUT it goes to a temporary folder.
+    const Outcome temporary = keepgraph({"run", "--out", "", "--error-exitcode", "9", "--", fake_app(), "exit", "0"},
+                                        {{"TMPDIR", "/no/such"}});
+    EXPECT_TRUE(temporary.ended_with(125)) << temporary.describe();
+    EXPECT_EQ(temporary.err,
+              "keepgraph: --error-exitcode needs a recording: TMPDIR=/no/such cannot hold a temporary folder: No such "
+              "file or directory\n");
     const Outcome bad = keepgraph({"run", "--error-exitcode", "9", "--", fake_app()}, {{"KEEPGRAPH_OUT", "x%q"}});
     EXPECT_TRUE(bad.ended_with(2)) << bad.describe();
 }

@@ -61,15 +61,6 @@ TEST(Recording, FindingIsWholeAndPointsToItsStacks) {
     EXPECT_TRUE(recording.has_graph_file(1));
 }
 
-/// As readelf says; "" when the file has none.
-std::string build_id_of(const std::string& path) {
-    const std::string title = "Build ID: ";
-    for (const std::string& line : lines_of({"readelf", "-n", path}))
-        if (const size_t at = line.find(title); at != std::string::npos)
-            return line.substr(at + title.size());
-    return "";
-}
-
 TEST(Recording, ManifestSaysWhatRan) {
     TempFolder folder;
     Conditions conditions;

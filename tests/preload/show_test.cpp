@@ -56,6 +56,20 @@ TEST(ShowOfARun, NamesTheTeardownThatFreedASharedWorkspace) {
     EXPECT_LT(tear_down, main);
 }
 
+TEST(ShowOfARun, SaysThatTheAllocationHasNoStackOrShowsIt) {
+    const std::string missing = "  allocated     where is not recorded";
+    TempFolder usual;
+    expect_transparent({victim("freed_input_shared")}, recorded(usual));
+    std::vector<std::string> lines = shown(Recording::only_one_in(usual.path()).folder);
+    EXPECT_EQ(count_lines_with(lines, missing + " (KEEPGRAPH_STACKS=all)"), 1u) << testing::PrintToString(lines);
+    TempFolder all;
+    expect_transparent({victim("freed_input_shared")}, recorded(all).with("KEEPGRAPH_STACKS", "all"));
+    lines = shown(Recording::only_one_in(all.path()).folder);
+    EXPECT_EQ(count_lines_with(lines, missing), 0u) << testing::PrintToString(lines);
+    position_of(stack_below(lines, "  allocated"), "main",
+                place_of("programs/freed_input.cpp", "float* input = allocate();"));
+}
+
 TEST(ShowOfARun, NamesFindingFreeAndCapture) {
     for (const std::string form : {"shared", "static", "driver"}) {
         TempFolder folder;

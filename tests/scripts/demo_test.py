@@ -33,15 +33,18 @@ def frames_below(lines, title):
 class Demo(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.work = pathlib.Path(tempfile.mkdtemp())
-        cls.addClassCleanup(shutil.rmtree, cls.work)
-        no_gpu = cls.work / "bin"
+        cls.temporary = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.temporary)
+        cls.work = BUILD / "demo"
+        cls.work.mkdir(exist_ok=True)
+        (cls.work / "of an earlier demo").mkdir(exist_ok=True)
+        no_gpu = cls.temporary / "bin"
         no_gpu.mkdir()
         (no_gpu / "nvidia-smi").write_text("#!/bin/sh\nexit 9\n")
         (no_gpu / "nvidia-smi").chmod(0o755)
         env = {name: value for name, value in os.environ.items()
                if not name.startswith("KEEPGRAPH_") and name not in ("LD_PRELOAD", "LD_LIBRARY_PATH")}
-        env.update(KEEPGRAPH_BUILD=str(BUILD), TMPDIR=str(cls.work), PATH=f"{no_gpu}:{env['PATH']}")
+        env.update(KEEPGRAPH_BUILD=str(BUILD), TMPDIR=str(cls.temporary), PATH=f"{no_gpu}:{env['PATH']}")
         cls.done = subprocess.run([SOURCE / "scripts/demo", "--no-build"], env=env, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True)
         # What stands below each `== title`.
@@ -72,6 +75,13 @@ class Demo(unittest.TestCase):
     def test_ends_well_and_takes_no_gpu(self):
         self.assertEqual(self.done.returncode, 0, self.done.stdout)
         self.assertIn("no GPU here", self.done.stdout)
+
+    def test_what_it_makes_lies_in_one_place_which_it_says(self):
+        self.assertEqual([path.name for path in self.temporary.iterdir()], ["bin"], "something is left in TMPDIR")
+        self.assertEqual({path.name for path in self.work.iterdir()},
+                         {"healthy", "freed", "recycled", "graph-1.json", "graph-1.dot", "graph-1.svg"})
+        self.assertEqual(self.done.stdout.splitlines()[-1],
+                         f"demo: all of this lies in {self.work}, until the next demo")
 
     def test_healthy_graph_is_silent_but_for_the_closing_line(self):
         said = self.said("healthy")

@@ -43,6 +43,12 @@ TEST_F(ShowTest, HeaderGraphsFindingsNoticesAndTheSummaryLast) {
     EXPECT_EQ(last, "keepgraph: 2 graphs, 43 replays; 4 inputs checked, 1 opaque (child graph); 1 finding");
 }
 
+TEST_F(ShowTest, NoHintAtASettingThatTheRunHad) {
+    EXPECT_HOLDS(show({folder_}).out, "  allocated     where is not recorded (KEEPGRAPH_STACKS=all)\n");
+    replace_in(folder_ + "/manifest.json", "\"CHECK\": \"inputs\"", "\"STACKS\": \"all\"");
+    EXPECT_HOLDS(show({folder_}).out, "  allocated     where is not recorded\n");
+}
+
 TEST_F(ShowTest, PythonStandsAboveNativeAndInternalsNeedFull) {
     const std::string brief = show({folder_}).out;
     EXPECT_LT(brief.find("python  step"), brief.find("#0  train+0x200"));
@@ -50,6 +56,10 @@ TEST_F(ShowTest, PythonStandsAboveNativeAndInternalsNeedFull) {
     const std::string full = show({folder_, "--full"}).out;
     EXPECT_HOLDS(full, "libcudart.so.13+0x100");
     EXPECT_HOLDS(full, "/nowhere/libcudart.so.13: file not found");
+    // As a wheel renames the one that it brings.
+    replace_in(folder_ + "/manifest.json", "libcudart.so.13", "libcudart-5e0c1a7b.so.13");
+    EXPECT_FALSE(holds(show({folder_}).out, "libcudart"));
+    EXPECT_HOLDS(show({folder_, "--full"}).out, "libcudart-5e0c1a7b.so.13+0x100");
 }
 
 TEST_F(ShowTest, FindingShowsFunctionFileAndLine) {

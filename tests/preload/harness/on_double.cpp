@@ -115,6 +115,14 @@ std::vector<std::string> lines_of(const std::vector<std::string>& args) {
     return split_lines(outcome.out);
 }
 
+std::string build_id_of(const std::string& path) {
+    const std::string title = "Build ID: ";
+    for (const std::string& line : lines_of({"readelf", "-n", path}))
+        if (const size_t at = line.find(title); at != std::string::npos)
+            return line.substr(at + title.size());
+    return "";
+}
+
 std::string foreign_lines(const std::string& err) {
     std::string text;
     for (const std::string& line : split_lines(err)) {

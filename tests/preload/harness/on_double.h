@@ -56,6 +56,9 @@ Outcome run_on_double(const std::vector<std::string>& args, const Conditions& se
 /// A tool of the system or the command itself: no double, no shim. Expects that it succeeds; what it printed.
 std::vector<std::string> lines_of(const std::vector<std::string>& args);
 
+/// Build-id of a file as readelf says; "" when it has none.
+std::string build_id_of(const std::string& path);
+
 /// stderr without the shim's own lines, and the shim's own lines alone.
 std::string foreign_lines(const std::string& err);
 std::vector<std::string> keepgraph_lines(const std::string& err);
