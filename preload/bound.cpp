@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "modules.h"
+#include "trace/elf_symbols.h"
 
 namespace keepgraph::preload {
 namespace {
@@ -41,7 +42,7 @@ bool is_cudart_name(const char* file_name) noexcept {
 
 bool in_cudart(const void* address) noexcept {
     const Module module = module_of(address);
-    return module.map != nullptr && is_cudart_name(file_name(module.map->l_name));
+    return module.map != nullptr && is_cudart_name(trace::file_name(module.map->l_name));
 }
 
 const link_map* bound_cudart(const link_map* module) noexcept {
@@ -71,7 +72,7 @@ const link_map* bound_cudart(const link_map* module) noexcept {
             const void* const bound = __atomic_load_n(
                 reinterpret_cast<const void* const*>(module->l_addr + relocation.r_offset), __ATOMIC_RELAXED);
             const Module to = module_of(bound);
-            if (to.map != nullptr && to.map != module && is_cudart_name(file_name(to.map->l_name)))
+            if (to.map != nullptr && to.map != module && is_cudart_name(trace::file_name(to.map->l_name)))
                 return to.map;
         }
     }
