@@ -69,7 +69,6 @@ CASES = [
     Case("exits exit", 1, 2, 1),
     Case("exits quick_exit", 1, 2, 1),
     Case("exits thread_exit", 1, 2, 1),
-    Case("exits pthread_exit", 1, 2, 1),
     Case("exits static_destructor", 1, 2, 1),
     Case("exits atexit", 1, 2, 1),
     Case("exits at_quick_exit", 1, 2, 1, goes_on=True),
