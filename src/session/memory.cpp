@@ -170,7 +170,8 @@ TrackedPtr track(Session& session, const memory::Allocation& found) {
     if (place != nullptr && place->allocation.id == found.id)
         return place;
     const TrackedPtr before = place;
-    const auto tracked = place = std::make_shared<Tracked>();
+    place = std::make_shared<Tracked>();
+    TrackedPtr tracked = place;
     tracked->allocation = found;
     if (const Event* const birth = birth_of(session, found)) {
         tracked->has_birth = true;
