@@ -305,7 +305,9 @@ constexpr Row rows[] = {
     {"OPTIONS", "",
      "a comma list of log=LEVEL (trace, debug, info, warn, error or off), out_max=SIZE, quiet=0|1, "
      "coverage=0|1 and partial_arrays=NAME:NAME",
-     "log=LEVEL (default warn); out_max=SIZE of the recording (default 64M, oldest graph files go first); quiet=1: no "
+     "log=LEVEL (default warn; info: each graph; debug and trace: also captures, updates, ends of graphs, deaths and "
+     "re-births of memory that graphs refer to; off: no warning either); out_max=SIZE of the recording (default 64M, "
+     "oldest graph files go first); quiet=1: no "
      "closing line; coverage=1: record which driver functions look-ups handed out, with a wrapper and without; "
      "partial_arrays=NAME:NAME: parts of mangled names of kernels that pass partly filled arrays of addresses by "
      "value.",

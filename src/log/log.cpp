@@ -219,7 +219,7 @@ Level level_of(config::LogLevel level) noexcept {
     return always;
 }
 
-void say(Level level, std::string_view text) noexcept {
+void put(Level level, std::string_view text) noexcept {
     const trace::QuietScope quiet;
     try {
         logger().log(level, spdlog::string_view_t(text.data(), text.size()));
@@ -257,19 +257,11 @@ bool enabled(config::LogLevel level) noexcept {
 }
 
 void line(std::string_view text) noexcept {
-    say(always, text);
+    put(always, text);
 }
-void debug(std::string_view text) noexcept {
-    say(spdlog::level::debug, text);
-}
-void info(std::string_view text) noexcept {
-    say(spdlog::level::info, text);
-}
-void warn(std::string_view text) noexcept {
-    say(spdlog::level::warn, text);
-}
-void error(std::string_view text) noexcept {
-    say(spdlog::level::err, text);
+void say(config::LogLevel level, std::string_view text) noexcept {
+    if (level != config::LogLevel::off)
+        put(level_of(level), text);
 }
 
 void once(std::atomic<bool>& said, std::string_view text) noexcept {

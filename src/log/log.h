@@ -16,7 +16,7 @@ namespace keepgraph::log {
 /// back while the number belongs to something else (log.cpp says to what). Never called: whatever 2 is, is stderr.
 void remember_stderr() noexcept;
 
-/// From which level on debug() to error() print. `warn` until it is called. Does not concern line().
+/// From which level on say() prints. `warn` until it is called. Does not concern line().
 void set_level(config::LogLevel level) noexcept;
 bool enabled(config::LogLevel level) noexcept;
 
@@ -24,10 +24,8 @@ bool enabled(config::LogLevel level) noexcept;
 /// `text` starts another line with the same prefix in the same write; other control characters become '?'.
 void line(std::string_view text) noexcept;
 
-void debug(std::string_view text) noexcept;
-void info(std::string_view text) noexcept;
-void warn(std::string_view text) noexcept;
-void error(std::string_view text) noexcept;
+/// A line, when its level is enabled.
+void say(config::LogLevel level, std::string_view text) noexcept;
 
 /// line(), at the first call with this flag only.
 void once(std::atomic<bool>& said, std::string_view text) noexcept;

@@ -75,6 +75,11 @@ void capture_ended(const char* call, CUstream stream, CUresult result, CUgraph g
             made.number = template_number = ++session.templates_seen;
             made.capture = capture;
         }
+        say(session, config::LogLevel::debug, [&] {
+            return "capture " + std::to_string(capture->number) + " (" + mode_name(capture->mode) + ") ended with " +
+                   driver::result_name(result) +
+                   (template_number != 0 ? ": template " + std::to_string(template_number) : "");
+        });
         if (!recorded)
             return;
         report::Json keys{{"capture", capture->number},

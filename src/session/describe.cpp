@@ -64,11 +64,17 @@ const graph::Kernel* kernel_of(const graph::Body& body, std::uint32_t index) {
 
 }  // namespace
 
+std::string call_of(const Event& event) {
+    return event.call + (event.runtime_call != nullptr ? std::string(" in ") + event.runtime_call : "");
+}
+
+std::string to_text(const graph::Snapshot& snapshot, const graph::Place& place) {
+    return "node " + std::to_string(place.node) + (place.body != 0 ? " of " + snapshot.path(place.body) : "");
+}
+
 std::string to_text(const graph::Snapshot& snapshot, const liveness::Reference& reference) {
     const graph::Body& body = snapshot.bodies()[reference.body];
-    std::string text = "node " + std::to_string(reference.node);
-    if (reference.body != 0)
-        text += " of " + snapshot.path(reference.body);
+    const std::string text = to_text(snapshot, graph::Place{reference.body, reference.node});
     if (const graph::Kernel* const kernel = kernel_of(body, reference.node))
         return text + ", kernel " + trace::demangled(kernel->function->mangled) + ", " + to_string(reference.slot);
     return text + ", " + graph::node_type_name(body.nodes[reference.node].type) + " " + to_string(reference.slot);

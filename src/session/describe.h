@@ -27,6 +27,11 @@ report::Json to_json(const Event& event);
 /// Whether the node, or the child graph that it is in, was switched off by cuGraphNodeSetEnabled.
 bool is_disabled(const graph::Snapshot& snapshot, const liveness::Reference& reference) noexcept;
 
+/// "cuMemFree_v2 in cudaFree"
+std::string call_of(const Event& event);
+
+/// "node 2 of child#1"
+std::string to_text(const graph::Snapshot& snapshot, const graph::Place& place);
 /// "node 0, kernel kg_scale, parameter 0 +8" or "node 2 of child#1, memcpy src"
 std::string to_text(const graph::Snapshot& snapshot, const liveness::Reference& reference);
 /// An entry of "references".

@@ -10,7 +10,6 @@
 
 #include "driver/api.h"
 #include "graph/node_type.h"
-#include "log/log.h"
 #include "session/describe.h"
 #include "session/features.h"
 #include "session/session.h"
@@ -39,8 +38,7 @@ void keep_within(Session& session, std::size_t added) {
         session.said_dropped = true;
         const std::string text = "graphs hold more than KEEP's max=" + std::to_string(session.settings.keep_max) +
                                  " bytes: arguments and edges of the oldest are dropped";
-        log::warn(text);
-        session.recording.event("notice", {{"text", text}});
+        notice(session, text);
     }
     for (auto at = session.by_number.upper_bound(session.dropped_up_to); at != session.by_number.end(); ++at) {
         const auto& [number, exec] = *at;
@@ -72,13 +70,19 @@ void say_features_off(Session& session) {
     static std::atomic<bool> said{false};
     if (said.load(std::memory_order_relaxed) || said.exchange(true, std::memory_order_relaxed))
         return;
-    const std::vector<std::string> lines = features_off(driver::api());
-    if (!lines.empty())
-        session.recording.open();
-    for (const std::string& text : lines) {
-        log::warn(text);
-        session.recording.event("notice", {{"text", text}});
-    }
+    for (const std::string& text : features_off(driver::api()))
+        notice(session, text);
+}
+
+// "graph 3 of template 2, capture 1, by cuGraphInstantiateWithFlags: 12 nodes, 4 inputs, 0 opaque"
+std::string summary_of(const Exec& exec) {
+    std::size_t nodes = 0;
+    for (const graph::Body& body : exec.snapshot.bodies())
+        nodes += body.nodes.size();
+    return "graph " + std::to_string(exec.number) + " of template " + std::to_string(exec.template_number) +
+           (exec.capture != nullptr ? ", capture " + std::to_string(exec.capture->number) : ", built by hand") +
+           ", by " + call_of(exec.instantiated) + ": " + std::to_string(nodes) + " nodes, " +
+           std::to_string(exec.inputs.size()) + " inputs, " + std::to_string(exec.opaque) + " opaque";
 }
 
 Template& template_of(Session& session, CUgraph graph) {
@@ -165,7 +169,6 @@ void instantiated(const char* call, CUgraphExec handle, CUgraph graph) noexcept 
         exec.origin = graph;
         exec.instantiated = here(session, call);
         const driver::RelaxedCapture relaxed;
-        say_features_off(session);
         exec.snapshot = graph::Snapshot::read(graph, session.functions);
         const KnownDead dead(session, KnownDead::Lock::take);
         liveness::Scan scan;
@@ -180,6 +183,7 @@ void instantiated(const char* call, CUgraphExec handle, CUgraph graph) noexcept 
             exec.snapshot.drop_data();
 
         const Locked lock(session);
+        say_features_off(session);
         // The driver gives a handle out again only when its exec is gone, whatever way it went.
         if (const auto old = session.execs.find(handle); old != session.execs.end())
             retire(session, *old->second);
@@ -198,6 +202,7 @@ void instantiated(const char* call, CUgraphExec handle, CUgraph graph) noexcept 
             session.allocating.insert(&exec);
         session.execs.insert_or_assign(handle, std::move(made));
         keep_within(session, counted_bytes(exec.snapshot));
+        say(session, config::LogLevel::info, [&] { return summary_of(exec); });
 
         if (!session.recording.wanted())
             return;
@@ -256,6 +261,10 @@ void updated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
 
 void note_update(Session& session, Exec& exec, const char* call, const graph::Place* node) {
     ++exec.updates;
+    say(session, config::LogLevel::debug, [&] {
+        return "graph " + std::to_string(exec.number) + " changed by " + call +
+               (node != nullptr ? ": " + to_text(exec.snapshot, *node) : "");
+    });
     if (!session.recording.wanted() || !exec.update_calls.insert(call).second)
         return;
     report::Json keys{{"graph", exec.number}, {"call", call}, {"result", "CUDA_SUCCESS"}};
@@ -270,6 +279,10 @@ void retire(Session& session, Exec& exec) {
     forget_missing_edges(session, exec);
     const std::uint64_t replays = exec.launches->total();
     session.retired_replays += replays;
+    say(session, config::LogLevel::debug, [&] {
+        return "graph " + std::to_string(exec.number) + " destroyed after " + std::to_string(replays) +
+               (replays == 1 ? " replay" : " replays");
+    });
     if (exec.has_file && (exec.replays_in_file != replays || exec.findings_in_file != exec.findings_seen))
         write_graph_file(session, exec);
     for (const liveness::Reference& reference : exec.references)

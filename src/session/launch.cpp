@@ -61,11 +61,6 @@ void add_stack(const Session& session, std::string& text, const Event& event) {
         add(text, "      #" + std::to_string(i) + " " + trace::describe_return_address(native.frames[i]));
 }
 
-// "cuMemFree_v2 in cudaFree"
-std::string call_of(const Event& event) {
-    return event.call + (event.runtime_call != nullptr ? std::string(" in ") + event.runtime_call : "");
-}
-
 void add_event(const Session& session, std::string& text, const char* title, const Event& event) {
     add(text, std::string("    ") + title + " " + call_of(event) + ", thread " + std::to_string(event.thread) + " \"" +
                   event.thread_name + "\"");

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "config/settings.h"
+#include "config/version.h"
 #include "driver/api.h"
 #include "heap/heap.h"
 #include "liveness/partial_arrays.h"
@@ -132,6 +133,8 @@ void begin() noexcept {
         (void)::at_quick_exit([] { finish(); });  // quick_exit runs no library destructor
         if (session->settings.coverage)
             session->recording.open();
+        log::say(config::LogLevel::info,
+                 "version " + std::string(config::version) + " watches process " + std::to_string(session->process));
         the_session.store(session.release(), std::memory_order_release);
     } catch (...) {
         switch_off("start");
@@ -148,6 +151,11 @@ void start() noexcept {
     // Threads that initialise CUDA at the same time wait: none may launch a graph before the session counts.
     static std::once_flag once;
     std::call_once(once, begin);
+}
+
+void notice(Session& session, const std::string& text) {
+    say(session, config::LogLevel::warn, [&] { return text; });
+    session.recording.event("notice", {{"text", text}});
 }
 
 void code_unloading() noexcept {

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "driver/api.h"
-#include "log/log.h"
 #include "memory/mappings.h"
 #include "session/describe.h"
 #include "session/session.h"
@@ -48,10 +47,8 @@ memory::Fate fate_of(Session& session, const memory::Allocation& allocation) {
     const memory::Fate fate = memory::fate_of(allocation, answer);
     if (fate == memory::Fate::unknown && !session.said_fate_unknown) {
         session.said_fate_unknown = true;
-        const std::string text = "the driver does not say whether memory is gone (" +
-                                 std::string(driver::result_name(answer)) + "): it counts as alive";
-        log::warn(text);
-        session.recording.event("notice", {{"text", text}});
+        notice(session, "the driver does not say whether memory is gone (" + std::string(driver::result_name(answer)) +
+                            "): it counts as alive");
     }
     return fate;
 }
@@ -97,6 +94,10 @@ void die(Session& session, const TrackedPtr& tracked, const Event& death, memory
     dead_addresses.store(session.dead.size(), std::memory_order_release);
     for (Exec* const exec : tracked->execs)
         exec->launches->attention.store(true, std::memory_order_release);
+    say(session, config::LogLevel::debug, [&] {
+        return to_text(tracked->allocation) + ", used by " + std::to_string(tracked->execs.size()) +
+               (tracked->execs.size() == 1 ? " graph" : " graphs") + ", was freed by " + call_of(death);
+    });
     if (death.time == 0 || !session.recording.wanted())
         return;
     report::Json keys{{"allocation", to_json(*tracked)}};
@@ -169,7 +170,8 @@ TrackedPtr track(Session& session, const memory::Allocation& found) {
     if (place != nullptr && place->allocation.id == found.id)
         return place;
     const TrackedPtr before = place;
-    const auto tracked = place = std::make_shared<Tracked>();
+    place = std::make_shared<Tracked>();
+    TrackedPtr tracked = place;
     tracked->allocation = found;
     if (const Event* const birth = birth_of(session, found)) {
         tracked->has_birth = true;
@@ -321,6 +323,9 @@ void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
             tracked->younger_birth = event;
             forget_dead(session, tracked);
         }
+        say(session, config::LogLevel::debug, [&] {
+            return to_text(younger) + ", where dead memory of a graph was, was allocated by " + call_of(event);
+        });
         if (!session.recording.wanted())
             return;
         report::Json keys{{"allocation", to_json(younger)}};

@@ -22,6 +22,7 @@
 #include "driver/cuda_types.h"
 #include "graph/snapshot.h"
 #include "liveness/scan.h"
+#include "log/log.h"
 #include "memory/seen.h"
 #include "session/event.h"
 #include "session/launch_table.h"
@@ -140,6 +141,12 @@ struct Session {
     std::size_t opaque = 0;
     std::uint64_t retired_replays = 0;  ///< of execs that are gone
     bool finished = false;
+
+    struct Line {
+        config::LogLevel level;
+        std::string text;
+    };
+    std::vector<Line> unsaid;  ///< what whoever holds the lock prints when it lets go: stderr may be slow
 };
 
 /// Holds Session::mutex. What is thrown meanwhile, by want of memory, leaves maps, counts and pointers at odds with
@@ -156,6 +163,11 @@ class Locked {
     ~Locked() {
         if (std::uncaught_exceptions() > thrown_)
             session_.broken = true;
+        const std::vector<Session::Line> lines = std::move(session_.unsaid);
+        session_.unsaid.clear();
+        lock_.unlock();
+        for (const Session::Line& line : lines)
+            log::say(line.level, line.text);
     }
     Locked(const Locked&) = delete;
     Locked& operator=(const Locked&) = delete;
@@ -163,10 +175,19 @@ class Locked {
   private:
     struct Broken : std::exception {};
 
-    const std::lock_guard<std::mutex> lock_;
+    std::unique_lock<std::mutex> lock_;
     Session& session_;
     const int thrown_;
 };
+
+/// Says `text()` when the lock is let go, if that level is enabled. Under the lock.
+template <class Text>
+void say(Session& session, config::LogLevel level, Text text) {
+    if (log::enabled(level))
+        session.unsaid.push_back({level, text()});
+}
+/// Something that concerns the whole run: a warning, and an event of the recording. Under the lock.
+void notice(Session& session, const std::string& text);
 
 /// Launches of handles that no exec is known of.
 extern std::atomic<std::uint64_t> unknown_launches;

@@ -259,5 +259,33 @@ TEST(OptionsOutMax, OldestGraphFilesGoFirstAndFindingsStay) {
     EXPECT_EQ(recording.events.back().at("type"), "summary");
 }
 
+TEST(OptionsLog, LevelsSayWhatIsSeen) {
+    const auto lines = [](const char* level) {
+        return keepgraph_lines(expect_transparent({victim("exec_update"), "set_params"},
+                                                  Conditions{}.with("KEEPGRAPH_OPTIONS", std::string("log=") + level))
+                                   .err);
+    };
+    const std::vector<std::string> graph{
+        ": graph 1 of template 1, capture 1, by cuGraphInstantiateWithFlags: 1 nodes, 2 "
+        "inputs, 0 opaque"};
+    const std::vector<std::string> changes{
+        ": capture 1 (thread_local) ended with CUDA_SUCCESS: template 1",
+        ": graph 1 changed by cuGraphExecKernelNodeSetParams_v2: node 0",
+        ", used by 1 graph, was freed by cuMemFree_v2 in cudaFree",
+        ": graph 1 destroyed after 4 replays",
+    };
+    const auto expect = [](const std::vector<std::string>& said, const std::vector<std::string>& parts, size_t times) {
+        for (const std::string& part : parts)
+            EXPECT_EQ(count_lines_with(said, part), times) << part;
+    };
+    expect(lines("warn"), graph, 0);
+    expect(lines("warn"), changes, 0);
+    expect(lines("info"), graph, 1);
+    expect(lines("info"), changes, 0);
+    expect(lines("debug"), graph, 1);
+    expect(lines("debug"), changes, 1);
+    EXPECT_EQ(count_lines_with(lines("off"), "keepgraph: finding 1: "), 1u) << "a finding is no log line";
+}
+
 }  // namespace
 }  // namespace keepgraph::preload_tests

@@ -89,10 +89,11 @@ TEST_F(LogTest, ControlCharactersAreReplacedAndBracesAreText) {
 TEST_F(LogTest, LevelsFilterButFindingsAreAlwaysPrinted) {
     const CapturedStderr captured;
     const auto all = [] {
-        debug("debug");
-        info("info");
-        warn("warn");
-        error("error");
+        say(config::LogLevel::debug, "debug");
+        say(config::LogLevel::info, "info");
+        say(config::LogLevel::warn, "warn");
+        say(config::LogLevel::error, "error");
+        say(config::LogLevel::off, "off");
         line("line");
     };
     all();
@@ -329,7 +330,7 @@ TEST_F(LogTest, NoMemoryForTheLoggerCostsNoLine) {
         {
             const NoMemory none;
             line("out of memory");
-            warn("the level is not known");
+            say(config::LogLevel::warn, "the level is not known");
             _exit(static_cast<int>(lost()));
         },
         testing::ExitedWithCode(1), "keepgraph: out of memory\n$");
