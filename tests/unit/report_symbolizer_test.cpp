@@ -155,6 +155,9 @@ TEST_F(StrippedLibrary, MissingFileGivesModuleAndOffset) {
 }
 
 TEST(SymbolizerTest, AddressesOutsideEveryFile) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer puts a function of its own at the program's end";
+#endif
     Symbolizer symbolizer;
     const std::vector<SourceFrame> frames = symbolizer.resolve(nullptr, 0x1234);
     ASSERT_EQ(frames.size(), 1u);
