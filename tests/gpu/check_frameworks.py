@@ -48,6 +48,11 @@ def printed_number(text, word):
     return int(found.group(1)) if found else None
 
 
+def without_numbers(text):
+    """Times, process ids and addresses of a framework's own messages differ between any two runs."""
+    return re.sub(r"0x[0-9a-f]+|\d+", "#", text)
+
+
 def counted_launches(folder):
     """What launch_count.c wrote: one file per process that initialised CUDA."""
     counts = []
@@ -131,6 +136,8 @@ class Checked:
                 problems.append(f"{kind}: {reason(result)}")
             elif result.out != bare.out:
                 problems.append(f"{kind}: stdout differs from bare: {result.out[:200]!r}, bare {bare.out[:200]!r}")
+            elif kind == "shim" and without_numbers(result.foreign_err()) != without_numbers(bare.err):
+                problems.append(f"{kind}: stderr differs from bare: {result.foreign_err()[:300]!r}, bare {bare.err[:300]!r}")
         how = "keepgraph run" if os.path.exists(self.build.command) else "LD_PRELOAD alone: no keepgraph command"
         return problems, how, {"stdout": bare.out}
 

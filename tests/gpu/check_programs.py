@@ -4,6 +4,7 @@ as bare, the findings that tests/programs/README.md lists, and one record whatev
 import concurrent.futures
 import dataclasses
 import os
+import signal
 
 import records
 from running import run, with_libraries
@@ -78,6 +79,7 @@ CASES = [
     Case("exits sigterm", 1, 2, 1, summary=False),
     Case("exits sigkill", 1, 2, 1, summary=False),
     Case("exits sigsegv", 1, 2, 1, summary=False),
+    Case("entry_points", 2, 2, 0, forms=("shared",)),
     Case("vmm", 1, 2, 1, forms=("driver",)),
     Case("launch_forms", 6, 12, 6, forms=("driver",)),
     Case("pinned freed", 1, 2, 1, alone=True, undefined=True, summary=False),
@@ -155,8 +157,46 @@ def compare_forms(table, case, recordings):
     table.add(name, problems, f"{len(normalised[first]['events'])} events, {len(normalised[first]['graphs'])} graph files")
 
 
+def action_problems(action, bare, shimmed):
+    """refuse: the wrong launches give 401 and all else goes on as bare. abort: SIGABRT at the first of them."""
+    wrong = bare.out.find("after the free: ")
+    if wrong < 0:
+        return [f"bare run: {bare.end()}: {bare.out.strip()[-100:]}"]
+    problems = []
+    if action == "refuse":
+        expected = bare.out[:wrong] + bare.out[wrong:].replace(": launch 0,", ": launch 401,")
+        if shimmed.code != bare.code:
+            problems.append(f"ends with {shimmed.end()}, bare {bare.end()}")
+    else:
+        expected = bare.out[:wrong]
+        if shimmed.code != -signal.SIGABRT:
+            problems.append(f"ends with {shimmed.end()}, expected SIGABRT")
+    if shimmed.out != expected:
+        problems.append(f"stdout is {shimmed.out[-200:]!r}, expected {expected[-200:]!r}")
+    if sum(line.startswith("keepgraph: finding 1: ") for line in shimmed.own_err()) != 1:
+        problems.append("no finding on stderr")
+    return problems
+
+
+def check_action(table, build, action, form, executable, environment):
+    name = f"freed_input with {action}, {form}"
+    if isinstance(executable, Exception):
+        table.add(name, [str(executable)])
+        return
+    bare = run([executable], environment)
+    shimmed = run([executable], environment | {"LD_PRELOAD": build.shim, "KEEPGRAPH_ON_FINDING": action})
+    problems = action_problems(action, bare, shimmed)
+    if problems:
+        table.extract(name, shimmed.err.splitlines(), 15)
+    table.add(name, problems, shimmed.end(), bare=bare.end(), shim=shimmed.end())
+
+
 def check(table, build, cases, forms, cudart, work, jobs, alone):
     environment = with_libraries(cudart)
+    if not alone:
+        for form in THREE if cases else ():
+            for action in ("refuse", "abort"):
+                check_action(table, build, action, form, forms["freed_input", form], environment)
 
     def guarded(case, form):
         try:

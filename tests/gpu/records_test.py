@@ -187,6 +187,19 @@ class Comparing(unittest.TestCase):
         made.events = made.events[:-1]
         self.assertNotEqual(check_programs.record_problems(made, case, right), [])
 
+    def test_a_refused_launch_and_an_abort_are_what_they_should_be(self):
+        def ended(code, out, own=("keepgraph: finding 1: x",)):
+            return types.SimpleNamespace(code=code, out=out, end=lambda: str(code), own_err=lambda: list(own))
+        before, after = "before the free: launch 0, synchronize 0\n", "after the free: launch {}, synchronize 0\nfree 0\n"
+        bare = ended(0, before + after.format(0), ())
+        refused, aborted = ended(0, before + after.format(401)), ended(-6, before)
+        self.assertEqual(check_programs.action_problems("refuse", bare, refused), [])
+        self.assertEqual(check_programs.action_problems("abort", bare, aborted), [])
+        for action, wrong in (("refuse", bare), ("refuse", aborted), ("refuse", ended(0, refused.out, ())),
+                              ("abort", refused), ("abort", ended(-6, bare.out)), ("abort", ended(-6, before, ()))):
+            self.assertNotEqual(check_programs.action_problems(action, bare, wrong), [], (action, wrong))
+        self.assertNotEqual(check_programs.action_problems("refuse", ended(3, ""), ended(3, "")), [])
+
     def test_a_failure_fails_and_paths_are_taken_out(self):
         table = Table(["/home/user/app", "/home/user/app/out"])
         table.add("good", [])

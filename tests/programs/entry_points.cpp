@@ -5,6 +5,10 @@
 #include "driver_entry.h"
 
 #include <cstdint>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
 
 extern "C" {
 int kg_entry_point(const char* symbol, void** entry, unsigned long long flags,
@@ -20,17 +24,39 @@ namespace {
 using LookUpV1 = CUresult (*)(const char*, void**, int, cuuint64_t);
 using LookUp = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 
-const char* const names[] = {
-    "cuGetProcAddress", "cuInit", "cuDriverGetVersion", "cuMemAlloc", "cuMemAllocPitch", "cuMemAllocManaged",
-    "cuMemAllocAsync", "cuMemAllocHost", "cuMemHostAlloc", "cuMemFree", "cuMemFreeAsync", "cuMemFreeHost", "cuMemMap",
-    "cuMemUnmap", "cuStreamBeginCapture", "cuStreamBeginCaptureToGraph", "cuStreamEndCapture", "cuStreamGetCaptureInfo",
-    "cuStreamIsCapturing", "cuStreamDestroy", "cuGraphInstantiate", "cuGraphInstantiateWithFlags",
-    "cuGraphInstantiateWithParams", "cuGraphLaunch", "cuGraphDestroy", "cuGraphExecDestroy", "cuGraphExecUpdate",
-    "cuGraphKernelNodeGetParams", "cuGraphAddKernelNode", "cuGraphExecKernelNodeSetParams", "cuGraphAddNode",
-    "cuGraphAddMemcpyNode", "cuGraphAddDependencies", "cuGraphGetEdges", "cuModuleUnload", "cuLibraryUnload",
-    "cuThreadExchangeStreamCaptureMode",
-    // no base names: suffixed, unknown, empty
-    "cuMemAlloc_v2", "cuGraphLaunch_ptsz", "cuNoSuchFunction", "cudnnCreate", ""};
+// The rows of the table, of which names() makes base names.
+#define DRIVER(symbol, ...) #symbol,
+#define RUNTIME(symbol, ...)
+const char* const hooked[] = {
+#include "../../preload/symbols.def"
+};
+#undef DRIVER
+#undef RUNTIME
+const char* const others[] = {"cuDriverGetVersion", "cuGraphKernelNodeGetParams", "cuGraphGetEdges",
+                              // no base names: suffixed, unknown, empty
+                              "cuMemAlloc_v2", "cuGraphLaunch_ptsz", "cuNoSuchFunction", "cudnnCreate", ""};
+
+/// cuMemFree for cuMemFree_v2, cuGraphLaunch for cuGraphLaunch_ptsz.
+std::string base_name(std::string symbol) {
+    for (const char* suffix : {"_ptsz", "_ptds"})
+        if (symbol.size() > 5 && symbol.compare(symbol.size() - 5, 5, suffix) == 0)
+            symbol.resize(symbol.size() - 5);
+    const std::size_t size = symbol.size();
+    return size > 3 && symbol.compare(size - 3, 2, "_v") == 0 ? symbol.substr(0, size - 3) : symbol;
+}
+
+const std::vector<std::string>& names() {
+    static const std::vector<std::string> all = [] {
+        std::set<std::string> bases;
+        for (const char* symbol : hooked)
+            bases.insert(base_name(symbol));
+        std::vector<std::string> list(bases.begin(), bases.end());
+        list.insert(list.end(), std::begin(others), std::end(others));
+        return list;
+    }();
+    return all;
+}
+
 const int versions[] = {2000, 3020, 10000, 10010, 11030, 12000, 12030, 13000};
 
 const char* presence(const void* entry) {
@@ -38,7 +64,8 @@ const char* presence(const void* entry) {
 }
 
 void ask_all(LookUp look_up, LookUpV1 look_up_v1) {
-    for (const char* name : names) {
+    for (const std::string& text : names()) {
+        const char* const name = text.c_str();
         for (int version : versions) {
             for (cuuint64_t flags : {0, 1, 2}) {
                 void* entry = nullptr;
@@ -55,7 +82,8 @@ void ask_all(LookUp look_up, LookUpV1 look_up_v1) {
 }
 
 void ask_cudart() {
-    for (const char* name : names) {
+    for (const std::string& text : names()) {
+        const char* const name = text.c_str();
         void* entry = nullptr;
         void* entry_ptsz = nullptr;
         void* by_version = nullptr;
