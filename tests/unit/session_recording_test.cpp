@@ -25,7 +25,7 @@ TEST(SessionRecordingTest, EventThatWaitsIsOfTheThreadAndTheTimeThatMadeIt) {
     const auto since_then = [&] {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     };
-    Recording recording;
+    static Recording recording;  // as in the session, which is never destroyed: its writer stays reachable
     recording.configure(settings, began);
     long capturing = 0;
     std::thread([&] {
