@@ -95,6 +95,8 @@ TEST(Env, UsageErrorsPointToTheHelpOfTheirCommand) {
         EXPECT_EQ(last_line({command, "--no-such-option"}), "More: keepgraph " + command + " --help");
     }
     EXPECT_EQ(last_line({"run", "--stacks", "some", "--", "/bin/true"}), "More: keepgraph run --help");
+    EXPECT_EQ(last_line({"run", "--error-exitcode", "9", "--check", "off", "--", "/bin/true"}),
+              "More: keepgraph run --help");
     EXPECT_EQ(last_line({"doctor", "--coverage"}), "More: keepgraph doctor --help");
     EXPECT_EQ(last_line({"no-command"}), "More: keepgraph --help");
 }
