@@ -6,6 +6,8 @@
 #include <set>
 #include <system_error>
 
+#include "cli/preload.h"
+
 namespace keepgraph::cli {
 namespace {
 
@@ -34,9 +36,9 @@ bool is_libcuda(const std::string& name) {
 
 // cudart's own list of error names, and the name under which it opens the driver. Symbols are gone from stripped
 // programs, and GPU code says nothing: it is in programs over the driver API too. Either string alone also is in
-// programs that print error names or open the driver themselves.
+// programs that print error names or open the driver themselves. The shim does both.
 bool has_cudart_inside(const ElfFile& elf) {
-    return elf.contains("cudaErrorCudartUnloading") && elf.contains("libcuda.so.1");
+    return elf.contains("cudaErrorCudartUnloading") && elf.contains("libcuda.so.1") && !is_shim(elf);
 }
 
 }  // namespace

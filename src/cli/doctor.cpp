@@ -30,6 +30,11 @@ constexpr const char* usage =
     "       keepgraph doctor --coverage PROGRAM\n"
     "       keepgraph doctor --coverage -- PROGRAM [ARGUMENTS...]";
 
+int wrong_usage(const std::string& problem) {
+    std::fprintf(stderr, "keepgraph: %s\n%s\nMore: keepgraph doctor --help\n", problem.c_str(), usage);
+    return exit_usage;
+}
+
 const char* kind_of(const ElfFile& elf) {
     const bool pie = elf.type == ET_DYN;
     if (elf.interpreter.empty()) {
@@ -135,6 +140,17 @@ void say_environment() {
     tell("NV_SANITIZER_INJECTION_PORT_BASE", "compute-sanitizer is about to take the process");
 }
 
+/// What is said of a library: nobody runs it, so neither its file mode nor its lack of a loader is a fault.
+bool say_library_verdict(const ElfFile& library, const ElfFile* shim) {
+    if (const std::string other = other_machine(library, shim); !other.empty()) {
+        say("verdict", "a shared library that no program under the shim can load: " + other);
+        return false;
+    }
+    say("verdict", is_shim(library) ? "keepgraph's own shim: keepgraph run preloads it"
+                                    : "a shared library: the program that loads it decides (keepgraph doctor PROGRAM)");
+    return true;
+}
+
 bool say_program(const std::vector<std::string>& words, const Shim& shim) {
     const auto shim_elf = shim.path.empty() ? std::nullopt : ElfFile::open(shim.path);
     const Target target = inspect(words, shim.path, shim_elf ? &*shim_elf : nullptr);
@@ -158,6 +174,10 @@ bool say_program(const std::vector<std::string>& words, const Shim& shim) {
         say_cuda(executable);
         say_blind_spots(executable);
     }
+    const Executable* first = target.executables.empty() ? nullptr : &target.executables.front();
+    if (first != nullptr && first->path == target.path && is_shared_library(first->elf)) {
+        return say_library_verdict(first->elf, shim_elf ? &*shim_elf : nullptr);
+    }
     const std::vector<std::string> runtimes = sanitizer_runtimes(target);
     if (!runtimes.empty()) {
         say("sanitizer", fmt::format("{}", fmt::join(runtimes, ", ")) + ": `keepgraph run` puts it before the shim");
@@ -171,16 +191,13 @@ int doctor(const DoctorOptions& options) {
     std::vector<std::string> words = program_line();
     if (options.program) {
         if (!words.empty()) {
-            std::fprintf(stderr, "keepgraph: two programs are given: %s, and %s behind --\n%s\n",
-                         options.program->c_str(), words[0].c_str(), usage);
-            return exit_usage;
+            return wrong_usage("two programs are given: " + *options.program + ", and " + words[0] + " behind --");
         }
         words = {*options.program};
     }
     if (options.coverage) {
         if (words.empty()) {
-            std::fprintf(stderr, "keepgraph: no program is given\n%s\n", usage);
-            return exit_usage;
+            return wrong_usage("no program is given");
         }
         return report_coverage(words);
     }
@@ -223,7 +240,8 @@ void add_doctor(CLI::App& app, int& exit_code) {
         "  keepgraph doctor --coverage -- ./app arguments\n"
         "The program is not run without --coverage, its loader is (as ldd does): do not use it on files that you "
         "would not run.\n"
-        "Exit codes: 0 it can be run under the shim (with --coverage: it ran, and the list was made); 1 it cannot; 2 "
+        "Exit codes: 0 it can be run under the shim, or is a library (with --coverage: it ran, and the list was made); "
+        "1 it cannot; 2 "
         "wrong usage; "
         "--coverage also those of run: 125, 126, 127.");
     command->callback([options, &exit_code] { exit_code = doctor(*options); });

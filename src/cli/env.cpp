@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // keepgraph env: what `run` would set, for whatever else starts programs.
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -43,6 +46,24 @@ void print(const std::string& format, const std::vector<Variable>& variables) {
     }
 }
 
+/// Of the values that go on to the program, and of names that no version knows. `run` leaves this to the shim, which
+/// says it in the program once CUDA starts: here the reader of what is printed may be a container's manifest, whose
+/// programs start elsewhere and later.
+void warn_of_inherited(const std::vector<Variable>& given) {
+    std::vector<config::Problem> problems;
+    config::parse(
+        [&](const std::string& name) -> const char* {
+            const bool replaced =
+                std::any_of(given.begin(), given.end(), [&](const Variable& flag) { return flag.first == name; });
+            return replaced ? nullptr : std::getenv(name.c_str());
+        },
+        problems);
+    config::find_unknown(environ, problems);
+    for (const config::Problem& problem : problems) {
+        std::fprintf(stderr, "keepgraph: %s\n", config::to_text(problem).c_str());
+    }
+}
+
 int print_environment(const EnvOptions& options) {
     const Shim shim = find_shim();
     if (shim.path.empty()) {
@@ -64,6 +85,7 @@ int print_environment(const EnvOptions& options) {
             variables.emplace_back(name, value);
         }
     }
+    warn_of_inherited(given);
     print(options.format, variables);
     return 0;
 }

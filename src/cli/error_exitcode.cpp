@@ -24,6 +24,8 @@ namespace {
 // A program that leaves a thousand processes behind shall not fill the log.
 constexpr std::size_t most_doubts = 5;
 
+constexpr const char* more_help = "\nMore: keepgraph run --help";
+
 bool checks_nothing() {
     std::vector<config::Problem> ignored;
     return !config::parse([](const char* name) { return std::getenv(name); }, ignored).check_inputs;
@@ -52,11 +54,11 @@ void say(const std::vector<std::string>& doubts) {
 int run_counting_findings(const Launch& launch, int code) {
     const std::string pattern = std::getenv("KEEPGRAPH_OUT");
     if (!config::valid_out(pattern)) {
-        return refuse(exit_usage,
-                      "KEEPGRAPH_OUT=" + pattern + " is not allowed, and --error-exitcode reads from there");
+        return refuse(exit_usage, "KEEPGRAPH_OUT=" + pattern +
+                                      " is not allowed, and --error-exitcode reads from there" + more_help);
     }
     if (checks_nothing()) {
-        return refuse(exit_usage, "--error-exitcode with CHECK=off would never see a finding");
+        return refuse(exit_usage, std::string("--error-exitcode with CHECK=off would never see a finding") + more_help);
     }
     // OUT is switched off: the recordings are made all the same, and do not stay.
     std::optional<TemporaryFolder> temporary;

@@ -64,7 +64,10 @@ int main_of(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)  // help, version
             return app.exit(error);
-        std::fprintf(stderr, "keepgraph: %s\nMore: keepgraph --help\n", usage_error(app, words, error).c_str());
+        const auto chosen = app.get_subcommands();
+        const std::string more = chosen.empty() ? "" : chosen.front()->get_name() + " ";
+        std::fprintf(stderr, "keepgraph: %s\nMore: keepgraph %s--help\n", usage_error(app, words, error).c_str(),
+                     more.c_str());
         return exit_usage;
     }
     return exit_code;

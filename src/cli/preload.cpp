@@ -7,8 +7,6 @@
 #include <optional>
 #include <string_view>
 
-#include "cli/elf_file.h"
-
 namespace keepgraph::cli {
 namespace {
 
@@ -43,18 +41,20 @@ Shim usable(const fs::path& path) {
     return {whole.native(), ""};
 }
 
-/// "" for a shim. The name says nothing: a copy may have any. No other library defines functions of the driver and
-/// dlsym.
+/// "" for a shim.
 std::string why_no_shim(const std::string& path) {
     const std::optional<ElfFile> file = ElfFile::open(path);
     if (!file) {
         return path + " is no ELF file";
     }
-    const bool library = file->dynamic && file->interpreter.empty();
-    return library && file->defines("cuGraphLaunch") && file->defines("dlsym") ? "" : path + " is not keepgraph's shim";
+    return is_shim(*file) ? "" : path + " is not keepgraph's shim";
 }
 
 }  // namespace
+
+bool is_shim(const ElfFile& file) {
+    return file.dynamic && file.interpreter.empty() && file.defines("cuGraphLaunch") && file.defines("dlsym");
+}
 
 Shim find_shim() {
     if (const char* given = std::getenv("KEEPGRAPH_LIB"); given != nullptr && *given != '\0') {

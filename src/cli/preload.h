@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/elf_file.h"
+
 namespace keepgraph::cli {
 
 inline constexpr const char* shim_name = "libkeepgraph_preload.so";
@@ -18,6 +20,9 @@ struct Shim {
 /// KEEPGRAPH_LIB (a file, or the folder it is in), else beside the command: in the build tree, then where it is
 /// installed.
 Shim find_shim();
+
+/// The name says nothing: a copy may have any. No other library defines functions of the driver and dlsym.
+bool is_shim(const ElfFile& file);
 
 /// `first`, the shim, then what LD_PRELOAD holds already. Nothing twice, and no other copy of the shim.
 std::string preload_chain(const std::vector<std::string>& first, const std::string& shim, const char* existing);

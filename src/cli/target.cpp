@@ -69,13 +69,6 @@ std::string glibc_problem(const Executable& program, const std::string& shim_pat
     return missing_version.empty() ? "" : "the shim needs " + missing_version + ", which is not in " + missing_in;
 }
 
-std::string other_machine(const ElfFile& elf, const ElfFile* shim) {
-    return shim != nullptr && (elf.elf_class != shim->elf_class || elf.machine != shim->machine ||
-                               elf.byte_order != shim->byte_order)
-               ? "it is for " + machine_text(elf) + ", the shim for " + machine_text(*shim)
-               : "";
-}
-
 /// Of a file that is executed; what a loader is told to load has no such rights.
 std::string rights_problem(const std::string& path) {
     struct stat info {};
@@ -134,6 +127,13 @@ std::optional<Executable> behind_loader(const std::string& loader, const std::ve
 }
 
 }  // namespace
+
+std::string other_machine(const ElfFile& elf, const ElfFile* shim) {
+    return shim != nullptr && (elf.elf_class != shim->elf_class || elf.machine != shim->machine ||
+                               elf.byte_order != shim->byte_order)
+               ? "it is for " + machine_text(elf) + ", the shim for " + machine_text(*shim)
+               : "";
+}
 
 Found find_program(const std::string& program) {
     if (program.empty()) {

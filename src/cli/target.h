@@ -41,6 +41,9 @@ struct Target {
 /// program.
 Target inspect(const std::vector<std::string>& words, const std::string& shim_path, const ElfFile* shim);
 
+/// "" when the shim is for the machine that the file is for, or when there is no shim to compare with.
+std::string other_machine(const ElfFile& elf, const ElfFile* shim);
+
 /// As execvp looks: PATH for a name without a slash; a file that may not be executed is passed over, but remembered.
 struct Found {
     std::string path;

@@ -93,6 +93,33 @@ TEST(Doctor, KindsOfFilesAndVerdicts) {
     EXPECT_EQ(told(script, "file").rfind("/bin/sh: ", 0), 0u) << script.describe();
 }
 
+TEST(Doctor, ALibraryIsNoFailedProgram) {
+    TempFolder folder;
+    for (const unsigned mode : {0644u, 0755u}) {
+        const std::string copy = copy_to(folder, shim(), "shim" + std::to_string(mode) + ".so", mode);
+        const Outcome outcome = keepgraph({"doctor", copy}, on_double());
+        EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+        EXPECT_EQ(told(outcome, "verdict"), "keepgraph's own shim: keepgraph run preloads it");
+        // It holds cudart's error names and opens the driver, as a cudart does.
+        EXPECT_EQ(told(outcome, "cudart"), "none linked") << outcome.describe();
+    }
+    const std::string plain = copy_to(folder, program("libfake_getxattr.so"), "plain.so", 0644);
+    const Outcome outcome = keepgraph({"doctor", plain});
+    EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+    EXPECT_TRUE(contains(told(outcome, "file"), ": shared library, ")) << outcome.describe();
+    EXPECT_TRUE(contains(told(outcome, "verdict"), "a shared library: ")) << outcome.describe();
+    // Nobody can load one of another machine; e_machine is the halfword at 18.
+    std::string bytes = preload_tests::read_file(plain);
+    bytes.replace(18, 2, std::string("\xf3\0", 2));
+    write_file(folder / "foreign.so", bytes);
+    const Outcome foreign = keepgraph({"doctor", folder / "foreign.so"});
+    EXPECT_TRUE(foreign.ended_with(1)) << foreign.describe();
+    EXPECT_TRUE(contains(told(foreign, "verdict"), "that no program under the shim can load: it is for "))
+        << foreign.describe();
+    // To run one is refused as before.
+    EXPECT_TRUE(keepgraph({"run", "--", plain}).ended_with(126));
+}
+
 TEST(Doctor, OtherToolsInTheEnvironmentAreNamed) {
     for (const char* name : {"LD_AUDIT", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
         const Outcome outcome = keepgraph({"doctor"}, {{name, "/some/tool.so"}});

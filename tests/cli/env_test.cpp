@@ -71,6 +71,36 @@ TEST(Env, BadFlagsAndAMissingShim) {
     EXPECT_EQ(outcome.out, "");
 }
 
+TEST(Env, WarnsOfInheritedValuesThatNoFlagReplaces) {
+    const Environment bad{{"KEEPGRAPH_STACKS", "some"}, {"KEEPGRAPH_STAKCS", "all"}};
+    const std::string unknown = "keepgraph: KEEPGRAPH_STAKCS is no setting of this version: ignored; ";
+    const Outcome kept = keepgraph({"env"}, bad);
+    EXPECT_TRUE(kept.ended_with(0)) << kept.describe();
+    const std::vector<std::string> lines = split_lines(kept.err);
+    ASSERT_EQ(lines.size(), 2u) << kept.describe();
+    EXPECT_EQ(lines[0].rfind("keepgraph: KEEPGRAPH_STACKS=some is not allowed: use ", 0), 0u) << kept.describe();
+    EXPECT_EQ(lines[1].rfind(unknown, 0), 0u) << kept.describe();
+    const Outcome replaced = keepgraph({"env", "--stacks", "all"}, bad);
+    ASSERT_EQ(split_lines(replaced.err).size(), 1u) << replaced.describe();
+    EXPECT_EQ(replaced.err.rfind(unknown, 0), 0u) << replaced.describe();
+    EXPECT_EQ(keepgraph({"env"}, {{"KEEPGRAPH_STACKS", "all"}, {"KEEPGRAPH_LIB", shim()}}).err, "");
+}
+
+TEST(Env, UsageErrorsPointToTheHelpOfTheirCommand) {
+    const auto last_line = [](std::vector<std::string> words) {
+        const std::vector<std::string> lines = split_lines(keepgraph(std::move(words)).err);
+        return lines.empty() ? "" : lines.back();
+    };
+    for (const std::string command : {"run", "env", "doctor", "show"}) {
+        EXPECT_EQ(last_line({command, "--no-such-option"}), "More: keepgraph " + command + " --help");
+    }
+    EXPECT_EQ(last_line({"run", "--stacks", "some", "--", "/bin/true"}), "More: keepgraph run --help");
+    EXPECT_EQ(last_line({"run", "--error-exitcode", "9", "--check", "off", "--", "/bin/true"}),
+              "More: keepgraph run --help");
+    EXPECT_EQ(last_line({"doctor", "--coverage"}), "More: keepgraph doctor --help");
+    EXPECT_EQ(last_line({"no-command"}), "More: keepgraph --help");
+}
+
 TEST(Env, TableIsThatOfTheReadme) {
     const std::string readme = preload_tests::read_file(preload_tests::source_folder() + "/README.md");
     const std::string begin = "<!-- settings: keepgraph env --table -->\n";
