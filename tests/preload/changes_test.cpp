@@ -3,6 +3,8 @@
 // goes with its context, and programs that change their graphs very often.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
 #include "harness/on_double.h"
 #include "harness/recording.h"
 #include "harness/syscalls.h"
@@ -196,6 +198,24 @@ TEST(ChangesInALoop, LaunchesThatTheDriverRefusesAreNoReplays) {
         EXPECT_EQ(summary.replays, 1) << fail << ": " << outcome.describe();
         EXPECT_EQ(summary.findings, 1) << fail << ": " << outcome.describe();
         EXPECT_EQ(Recording::only_one_in(folder.path()).graph(1).at("replays"), 1) << fail;
+    }
+}
+
+TEST(ChangesOfManyThreads, EveryReplayOfDeadMemoryIsFoundAndNoOther) {
+    for (const char* threads : {"1", "8"}) {
+        const Outcome outcome = expect_transparent({hostile("mix"), threads, "150"});
+        long graphs = 0;
+        long replays = 0;
+        long wrong = 0;
+        ASSERT_EQ(std::sscanf(outcome.out.c_str(), "%ld graphs, %ld replays, %ld wrong", &graphs, &replays, &wrong), 3)
+            << outcome.describe();
+        EXPECT_GT(wrong, graphs / 3) << "the mix lost what it is for";
+        EXPECT_LT(wrong, graphs);
+        const Summary summary = summary_or_fail(outcome);
+        EXPECT_EQ(summary.graphs, graphs);
+        EXPECT_EQ(summary.replays, replays);
+        EXPECT_EQ(summary.findings, wrong);
+        EXPECT_EQ(summary.not_shown, "");
     }
 }
 
