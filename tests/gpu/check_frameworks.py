@@ -17,6 +17,7 @@ COMMON = {"PYTHONHASHSEED": "0", "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "JAX_
 # two runs choose the same kernels; with graphs of one command every step is in some graph.
 XLA_FLAGS = ["--xla_gpu_graph_min_graph_size=1 --xla_gpu_autotune_level=0", "--xla_gpu_graph_min_graph_size=1", ""]
 NO_CACHING = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
+NO_WORKSPACE = NO_CACHING | {"CUBLAS_WORKSPACE_CONFIG": ":0:0"}
 EXPANDABLE = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
 
 
@@ -36,6 +37,7 @@ SCRIPTS = [
     Script("torch_training"),
     Script("torch_no_caching", NO_CACHING),
     Script("torch_deleted_input", NO_CACHING, findings=1),
+    Script("torch_deleted_weight", NO_WORKSPACE, findings=1),
     Script("torch_expandable_segments", EXPANDABLE),
     Script("triton_graph"),
     Script("cupy_graph"),
