@@ -47,6 +47,26 @@ TEST_P(CountedLaunches, CallNothingButTheRealLaunch) {
     EXPECT_EQ(doors, parameter.doors) << "the launches did not pass the shim";
 }
 
+TEST(CountedLaunchesOff, CallNothingElseEither) {
+    // CHECK=off without a recording: nothing is watched, and a launch costs less than it does otherwise.
+    const auto counted = [](const char* check) {
+        return profile({victim("launches_linked"), "1", "1000"}, Conditions{}.with("KEEPGRAPH_CHECK", check),
+                       "launch_often");
+    };
+    const Profile off = counted("off");
+    EXPECT_EQ(off.outcome.out, "failed: 0\n") << off.outcome.describe();
+    EXPECT_FALSE(summary_of(off.outcome)) << off.outcome.describe();
+    long launches = 0;
+    for (const Call& call : off.calls) {
+        if (call.caller_object != library || call.callee_object == library)
+            continue;
+        EXPECT_EQ(call.callee, "cuGraphLaunch") << call.callee_object;
+        launches += call.count;
+    }
+    EXPECT_EQ(launches, 1001);
+    EXPECT_LT(off.instructions, counted("inputs").instructions);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, CountedLaunches,
                          testing::Values(Launches{"launches_shared", 1, {"cudaGraphLaunch", "cuGraphLaunch"}},
                                          Launches{"launches_shared", 8, {"cudaGraphLaunch", "cuGraphLaunch"}},
