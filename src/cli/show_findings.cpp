@@ -66,7 +66,7 @@ std::string title(const RecordedFinding& finding) {
     text += finding.graph ? fmt::format("graph {}", *finding.graph) : std::string("a graph");
     text += " was about to use " + allocation_text(finding.allocation);
     if (recycled)
-        text += ", which had been freed; the address belongs to a younger allocation";
+        text += ", which had been freed; the address was given to a younger allocation";
     else if (finding.kind == "freed" || finding.kind.empty())
         text += ", which had been freed";
     else
@@ -130,7 +130,7 @@ void print_finding(Page& page, const Recording& recording, const RecordedFinding
             16);
     }
     if (finding.younger) {
-        page.paragraph("  now there     " + allocation_text(finding.younger->allocation), 16);
+        page.paragraph("  then given to " + allocation_text(finding.younger->allocation), 16);
         page.paragraph("  allocated by  " + call_text(finding.younger->birth), 16);
         stacks.print(page,
                      finding.younger->birth.stack ? finding.younger->birth.stack : finding.younger->allocation.stack);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "liveness/extent.h"
 #include "liveness/partial_arrays.h"
 #include "memory/ranges.h"
 
@@ -65,12 +66,12 @@ class Scanner {
                 break;
             case CU_GRAPH_NODE_TYPE_MEMCPY: {
                 const CUDA_MEMCPY3D& copy = body.copies[node.detail];
-                certain(Slot::Kind::source, end_of_copy(copy.srcMemoryType, copy.srcHost, copy.srcDevice));
-                certain(Slot::Kind::destination, end_of_copy(copy.dstMemoryType, copy.dstHost, copy.dstDevice));
+                touch(Slot::Kind::source, extent_of(copy, false));
+                touch(Slot::Kind::destination, extent_of(copy, true));
                 break;
             }
             case CU_GRAPH_NODE_TYPE_MEMSET:
-                certain(Slot::Kind::destination, body.sets[node.detail].dst);
+                touch(Slot::Kind::destination, extent_of(body.sets[node.detail]));
                 break;
             default:
                 break;
@@ -121,20 +122,17 @@ class Scanner {
         return known == graph::Function::Note::yes;
     }
 
-    static std::uintptr_t end_of_copy(CUmemorytype type, const void* host, CUdeviceptr device) {
-        switch (type) {
-            case CU_MEMORYTYPE_HOST:
-                return reinterpret_cast<std::uintptr_t>(host);
-            case CU_MEMORYTYPE_ARRAY:
-                return 0;
-            default:
-                return device;
-        }
-    }
-
     bool own(std::uintptr_t address) const { return has_own_ && own_.contains(address); }
 
-    void certain(Slot::Kind kind, std::uintptr_t address) { (void)refer({kind, 0, 0}, address, Grade::certain); }
+    // One reference per allocation, since a buffer may lie in many mappings. It ends where the driver knows nothing:
+    // asking row after row of pageable memory would take milliseconds.
+    void touch(Slot::Kind kind, const Extent& extent) {
+        std::uintptr_t address = extent.next(0);
+        while (address != 0 && refer({kind, 0, 0}, address, Grade::certain) == Meaning::address) {
+            const std::uintptr_t end = result_.allocations[result_.references.back().input].end();
+            address = end > address ? extent.next(end) : 0;
+        }
+    }
 
     enum class Meaning : unsigned char { address, number, unknown };
 
@@ -150,6 +148,8 @@ class Scanner {
         }
         if (index == result_.allocations.size())
             result_.allocations.push_back(cache_.at(index));
+        if (cache_.is_doubtful(index))
+            grade = Grade::possible;
         result_.references.push_back({body_, node_, slot, grade, false, index, address});
         return Meaning::address;
     }

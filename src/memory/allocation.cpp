@@ -81,7 +81,8 @@ std::uint32_t ScanCache::find_further(std::uintptr_t word) {
         return none;
     Allocation found;
     const Identity identity = identify(word, found);
-    if (identity != Identity::known && (dead_ == nullptr || !dead_->find(word, found))) {
+    const Dead::Held dead = identity == Identity::known || dead_ == nullptr ? Dead::Held::no : dead_->find(word, found);
+    if (identity != Identity::known && dead == Dead::Held::no) {
         if (identity == Identity::unknown)
             return unknown;
         if (no_address_.size() < most_non_addresses)
@@ -89,6 +90,8 @@ std::uint32_t ScanCache::find_further(std::uintptr_t word) {
         return none;
     }
     recent = {found.base, found.size, static_cast<std::uint32_t>(met_.size())};
+    if (dead == Dead::Held::perhaps)
+        doubtful_.insert(recent.index);
     met_.push_back(found);
     by_base_.insert_or_assign(found.base, recent);
     return recent.index;

@@ -43,11 +43,13 @@ enum class Identity : unsigned char { known, none, unknown };
 /// The live allocation that holds `address`; `out` is set only when it is known. The caller holds a RelaxedCapture.
 Identity identify(std::uintptr_t address, Allocation& out) noexcept;
 
-/// Memory that is known to be gone and whose addresses nobody got since.
+/// Memory that is known to be gone, at addresses that the driver does not know.
 class Dead {
   public:
-    /// False: none holds `address`.
-    virtual bool find(std::uintptr_t address, Allocation& out) const = 0;
+    /// `perhaps`: it did, but the address may also be pageable memory's by now.
+    enum class Held : unsigned char { no, yes, perhaps };
+    /// Whether `address` was in such memory; `out` is which, the last one that was there.
+    virtual Held find(std::uintptr_t address, Allocation& out) const = 0;
 
   protected:
     ~Dead() = default;
@@ -73,6 +75,8 @@ class ScanCache {
         return recent.covers(word) ? recent.index : find_further(word);
     }
     const Allocation& at(std::uint32_t index) const noexcept { return met_[index]; }
+    /// It is dead, and perhaps no address of it was meant.
+    bool is_doubtful(std::uint32_t index) const noexcept { return !doubtful_.empty() && doubtful_.contains(index); }
 
   private:
     struct Range {
@@ -89,6 +93,7 @@ class ScanCache {
 
     const Dead* dead_;
     std::vector<Allocation> met_;
+    std::unordered_set<std::uint32_t> doubtful_;
     std::map<std::uintptr_t, Range> by_base_;
     std::unordered_set<std::uintptr_t> no_address_;
     std::array<Range, 16> recent_{};  // kernels in turn use few allocations, at few offsets

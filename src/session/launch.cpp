@@ -82,7 +82,7 @@ std::string text_of(const Session& session, const Finding& finding) {
         add(text, "    and " + std::to_string(finding.reference_count - finding.references.size()) + " more");
     add_event(session, text, "freed by", tracked.death);
     if (tracked.has_younger) {
-        add(text, "    the address now belongs to " + to_text(tracked.younger));
+        add(text, "    the address was given out again: to " + to_text(tracked.younger));
         add_event(session, text, "allocated by", tracked.younger_birth);
     }
     if (tracked.has_birth)

@@ -28,7 +28,8 @@ namespace keepgraph::session {
 
 std::atomic<std::uint64_t> unknown_launches{0};
 std::atomic<std::size_t> execs_without_edges{0};
-std::atomic<std::size_t> dead_addresses{0};
+std::atomic<std::size_t> dead_allocations{0};
+std::atomic<std::size_t> dead_unclaimed{0};
 std::atomic<bool> record_all_allocations{false};
 
 namespace {

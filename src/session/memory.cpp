@@ -29,12 +29,9 @@ struct Dying {
     Event event;
 };
 
-void forget_dead(Session& session, const TrackedPtr& tracked) {
-    const auto at = session.dead.find(tracked->allocation.base);
-    if (at != session.dead.end() && at->second == tracked) {
-        session.dead.erase(at);
-        dead_addresses.store(session.dead.size(), std::memory_order_release);
-    }
+void publish_dead(const Session& session) noexcept {
+    dead_allocations.store(session.dead.size(), std::memory_order_release);
+    dead_unclaimed.store(session.dead.unclaimed(), std::memory_order_release);
 }
 
 bool is_readable(std::uintptr_t address) noexcept {
@@ -88,10 +85,9 @@ void die(Session& session, const TrackedPtr& tracked, const Event& death, memory
         const Event* const birth = birth_of(session, tracked->younger);
         tracked->younger_birth =
             birth != nullptr ? *birth : unseen("not recorded (it was not known yet that the address was free)");
-    } else {
-        session.dead[tracked->allocation.base] = tracked;
     }
-    dead_addresses.store(session.dead.size(), std::memory_order_release);
+    session.dead.add(tracked);
+    publish_dead(session);
     for (Exec* const exec : tracked->execs)
         exec->launches->attention.store(true, std::memory_order_release);
     say(session, config::LogLevel::debug, [&] {
@@ -125,30 +121,27 @@ void* referenced(const char* call, std::uintptr_t base, std::size_t size) noexce
 
 }  // namespace
 
-bool KnownDead::find(std::uintptr_t address, memory::Allocation& out) const {
-    if (dead_addresses.load(std::memory_order_acquire) == 0)
-        return false;
+memory::Dead::Held KnownDead::find(std::uintptr_t address, memory::Allocation& out) const {
+    if (dead_allocations.load(std::memory_order_acquire) == 0)
+        return Held::no;
     bool readable_at_death = true;
     {
         std::optional<Locked> lock;
         if (lock_ == Lock::take)
             lock.emplace(session_);
-        auto at = session_.dead.upper_bound(address);
-        if (at == session_.dead.begin())
-            return false;
-        --at;
-        if (!at->second->allocation.covers(address))
-            return false;
-        out = at->second->allocation;
-        readable_at_death = at->second->readable_at_death;
+        const TrackedPtr tracked = session_.dead.last_at(address);
+        if (tracked == nullptr)
+            return Held::no;
+        out = tracked->allocation;
+        readable_at_death = tracked->readable_at_death;
     }
     // Addresses of dead memory go back to the system, which may since have given them to pageable memory: the driver
     // knows nothing of that, and no call told. But that can be read, which dead memory cannot. Where it could from the
-    // start (registered memory, a driver that leaves it mapped) nothing tells the two apart, and a finding has to be
-    // true; addresses of cuMemAlloc are the exception, since they are hardly ever mapped by somebody else.
+    // start (small pinned or managed memory next to some that lives) nothing tells the two apart; addresses of
+    // cuMemAlloc are the exception, since they are hardly ever mapped by somebody else.
     if (readable_at_death)
-        return out.kind == memory::Kind::device && !out.mapped;
-    return !is_readable(address);
+        return out.kind == memory::Kind::device && !out.mapped ? Held::yes : Held::perhaps;
+    return is_readable(address) ? Held::no : Held::yes;
 }
 
 bool refers_to_dead(const Exec& exec) noexcept {
@@ -163,9 +156,8 @@ void look_again(Session& session) {
 }
 
 TrackedPtr track(Session& session, const memory::Allocation& found) {
-    if (const auto gone = session.dead.find(found.base);
-        gone != session.dead.end() && gone->second->allocation.id == found.id)
-        return gone->second;
+    if (TrackedPtr gone = session.dead.find(found))
+        return gone;
     TrackedPtr& place = session.alive[found.base];
     if (place != nullptr && place->allocation.id == found.id)
         return place;
@@ -215,7 +207,8 @@ void untrack(Session& session, Exec& exec, Exec::Input& input) {
     if (at != session.alive.end() && at->second == tracked)
         session.alive.erase(at);
     tracked_alive.store(session.alive.size(), std::memory_order_release);
-    forget_dead(session, tracked);
+    session.dead.remove(tracked);
+    publish_dead(session);
 }
 
 void* freeing(const char* call, std::uintptr_t base) noexcept {
@@ -287,21 +280,13 @@ void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
         return;
     session->seen.add(base, base + size);
     const bool all = record_all_allocations.load(std::memory_order_relaxed);
-    if (dead_addresses.load(std::memory_order_acquire) == 0 && !all)
+    if (dead_unclaimed.load(std::memory_order_acquire) == 0 && !all)
         return;
     guarded("allocation", [&](Session& session) {
-        // The addresses of dead memory do not overlap: each was alive when the one before it had a younger owner.
         std::vector<TrackedPtr> covered;
-        const auto look = [&] {
-            auto at = session.dead.upper_bound(base);
-            if (at != session.dead.begin() && std::prev(at)->second->allocation.end() > base)
-                --at;
-            for (; at != session.dead.end() && at->first < base + size; ++at)
-                covered.push_back(at->second);
-        };
         {
             const Locked lock(session);
-            look();
+            covered = session.dead.unclaimed_in(base, size);
         }
         if (covered.empty() && !all)
             return;
@@ -315,14 +300,9 @@ void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
             session.allocations.insert_or_assign(base, Session::Birth{younger.id, event});
         if (covered.empty())
             return;
-        for (const TrackedPtr& tracked : covered) {
-            if (tracked->has_younger)
-                continue;
-            tracked->has_younger = true;
-            tracked->younger = younger;
-            tracked->younger_birth = event;
-            forget_dead(session, tracked);
-        }
+        for (const TrackedPtr& tracked : covered)
+            session.dead.claim(tracked, younger, event);
+        publish_dead(session);
         say(session, config::LogLevel::debug, [&] {
             return to_text(younger) + ", where dead memory of a graph was, was allocated by " + call_of(event);
         });

@@ -24,29 +24,16 @@
 #include "liveness/scan.h"
 #include "log/log.h"
 #include "memory/seen.h"
+#include "session/dead_memory.h"
 #include "session/event.h"
 #include "session/launch_table.h"
 #include "session/recording.h"
+#include "session/tracked.h"
 #include "trace/stack_table.h"
 
 namespace keepgraph::session {
 
 struct Exec;
-
-/// An allocation that at least one exec refers to. Shared by the execs, the maps by address, and what is being freed.
-struct Tracked {
-    memory::Allocation allocation;
-    bool has_birth = false;  ///< STACKS=all: where it was allocated
-    Event birth;
-    bool dead = false;
-    Event death;
-    bool readable_at_death = true;  ///< by the CPU, or not known
-    bool has_younger = false;       ///< its address was given out again
-    memory::Allocation younger;
-    Event younger_birth;
-    std::vector<Exec*> execs;  ///< that refer to it
-};
-using TrackedPtr = std::shared_ptr<Tracked>;
 
 /// From BeginCapture to EndCapture of one sequence.
 struct Capture {
@@ -122,7 +109,7 @@ struct Session {
     bool waits_for_graphs = false;        ///< something dead was not reported because one of those may bring it back
     LaunchTable table;
     std::map<std::uintptr_t, TrackedPtr> alive;  ///< referenced and alive, by base
-    std::map<std::uintptr_t, TrackedPtr> dead;   ///< referenced, dead, address not seen again, by base
+    DeadMemory dead;
     struct Birth {
         std::uint64_t id = 0;  ///< BUFFER_ID: entries are not taken out when memory is freed
         Event event;
@@ -191,9 +178,11 @@ void notice(Session& session, const std::string& text);
 
 /// Launches of handles that no exec is known of.
 extern std::atomic<std::uint64_t> unknown_launches;
-/// Execs whose edges are wanted and not read; entries of Session::dead. Read without the lock to leave early.
+/// Execs whose edges are wanted and not read; what is in Session::dead, and what of that has no younger owner. Read
+/// without the lock to leave early.
 extern std::atomic<std::size_t> execs_without_edges;
-extern std::atomic<std::size_t> dead_addresses;
+extern std::atomic<std::size_t> dead_allocations;
+extern std::atomic<std::size_t> dead_unclaimed;
 /// STACKS=all
 extern std::atomic<bool> record_all_allocations;
 
@@ -231,7 +220,7 @@ class KnownDead final : public memory::Dead {
   public:
     enum class Lock : unsigned char { take, held };
     KnownDead(Session& session, Lock lock) : session_(session), lock_(lock) {}
-    bool find(std::uintptr_t address, memory::Allocation& out) const override;
+    Held find(std::uintptr_t address, memory::Allocation& out) const override;
 
   private:
     Session& session_;

@@ -42,7 +42,7 @@ const Case cases[] = {
     {"repointed", "warn", 1, "kernel kg_scale, parameter 0 +0"},
     {"repointed kept", "warn", 0, nullptr},
     {"weights i", "warn", 0, nullptr},
-    {"weights ii", "warn", 1, "the address now belongs to"},
+    {"weights ii", "warn", 1, "the address was given out again: to"},
     {"weights iii", "warn", 1, "which was freed ["},
     {"weights refresh", "warn", 0, nullptr},
     {"shared_workspace", "warn", 1, "finding 1: graph 1 is about to use"},  // graph a, although b's teardown freed it

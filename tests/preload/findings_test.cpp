@@ -33,7 +33,7 @@ TEST_P(Findings, RecycledAddressNamesTheYoungerAllocation) {
     const auto outcome = expect_transparent(program("recycled"));
     const auto lines = keepgraph_lines(outcome.err);
     EXPECT_EQ(count_lines_with(lines, "which was freed and allocated again [warn]"), 1u) << outcome.describe();
-    EXPECT_EQ(count_lines_with(lines, "the address now belongs to"), 1u) << outcome.describe();
+    EXPECT_EQ(count_lines_with(lines, "the address was given out again: to"), 1u) << outcome.describe();
     EXPECT_EQ(count_lines_with(lines, "allocated by cuMemAlloc_v2"), 1u) << outcome.describe();
 }
 

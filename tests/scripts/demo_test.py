@@ -102,13 +102,13 @@ class Demo(unittest.TestCase):
 
     def test_freed_input_is_found_with_both_stacks(self):
         said = self.assert_one_finding("freed", r"^finding 1: graph 1 is about to use .*, which was freed \[warn\]$")
-        self.assertFalse([line for line in said if "now belongs to" in line])
+        self.assertFalse([line for line in said if "given out again" in line])
 
     def test_recycled_address_names_the_younger_allocation(self):
         said = self.assert_one_finding("recycled", r", which was freed and allocated again \[warn\]$")
         block = re.compile(r" at (0x[0-9a-f]+) \(allocation #(\d+)\)")
         old = block.search(said[0])
-        (young,) = [block.search(line) for line in said if line.startswith("the address now belongs to ")]
+        (young,) = [block.search(line) for line in said if line.startswith("the address was given out again: to ")]
         self.assertEqual(young[1], old[1], "the same address")
         self.assertGreater(int(young[2]), int(old[2]), "a younger allocation")
         _, frames = frames_below(said, "allocated by ")

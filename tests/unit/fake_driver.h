@@ -88,6 +88,20 @@ struct FakeGraph {
         return node;
     }
 
+    FakeNode& add_set(std::uintptr_t to, std::size_t bytes = 1) {
+        FakeNode& node = add(CU_GRAPH_NODE_TYPE_MEMSET);
+        node.set = {to, 0, 0, 1, bytes, 1};
+        return node;
+    }
+
+    /// From nowhere to nowhere.
+    FakeNode& add_copy(std::size_t bytes = 1) {
+        FakeNode& node = add(CU_GRAPH_NODE_TYPE_MEMCPY);
+        node.copy.WidthInBytes = bytes;
+        node.copy.Height = node.copy.Depth = 1;
+        return node;
+    }
+
     FakeNode& add_child(FakeGraph& child) {
         FakeNode& node = add(CU_GRAPH_NODE_TYPE_GRAPH);
         node.child = &child;

@@ -144,7 +144,7 @@ TEST_F(LivenessGrade, WordsOfAStructHaveSlotsOfTheirOwn) {
 TEST_F(LivenessGrade, CopiesStayCertainWhateverKernelsHeld) {
     (void)graph_of(number, number);
     FakeGraph graph;
-    graph.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = a;
+    graph.add_set(a);
     const graph::Snapshot snapshot = graph::Snapshot::read(graph.handle(), functions);
     const Scan found = scan(snapshot, seen);
     ASSERT_EQ(found.references.size(), 1u);

@@ -94,10 +94,10 @@ TEST_F(LivenessScan, ParameterAtAnOffsetOfFourIsRead) {
 }
 
 TEST_F(LivenessScan, CopiesAndSetsAreCertain) {
-    FakeNode& copy = graph.add(CU_GRAPH_NODE_TYPE_MEMCPY);
+    FakeNode& copy = graph.add_copy();
     copy.copy.srcMemoryType = CU_MEMORYTYPE_DEVICE, copy.copy.srcDevice = a + 8;
     copy.copy.dstMemoryType = CU_MEMORYTYPE_HOST, copy.copy.dstHost = reinterpret_cast<void*>(b);
-    graph.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = c;
+    graph.add_set(c);
     const Scan scan = found();
     ASSERT_EQ(scan.references.size(), 3u);
     EXPECT_EQ(to_string(scan.references[0].slot), "src");
@@ -112,11 +112,11 @@ TEST_F(LivenessScan, CopiesAndSetsAreCertain) {
 }
 
 TEST_F(LivenessScan, OnlyTheFieldThatTheCopyUsesIsRead) {
-    FakeNode& arrays = graph.add(CU_GRAPH_NODE_TYPE_MEMCPY);
+    FakeNode& arrays = graph.add_copy();
     arrays.copy.srcMemoryType = arrays.copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
     arrays.copy.srcDevice = a;
     arrays.copy.dstHost = reinterpret_cast<void*>(b);
-    FakeNode& host = graph.add(CU_GRAPH_NODE_TYPE_MEMCPY);
+    FakeNode& host = graph.add_copy();
     host.copy.srcMemoryType = CU_MEMORYTYPE_HOST;
     host.copy.srcDevice = a;  // srcHost is pageable memory, which the driver does not know
     host.copy.srcHost = &host;
@@ -132,7 +132,7 @@ TEST_F(LivenessScan, MemoryNodesOfTheGraphAreItsOwn) {
     FakeNode& allocated = graph.add(CU_GRAPH_NODE_TYPE_MEM_ALLOC);
     allocated.allocated.dptr = a, allocated.allocated.bytesize = 0x100;
     graph.add_kernel(two, a + 0x10, b);
-    graph.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = a + 0xff;
+    graph.add_set(a + 0xff);
     graph.add(CU_GRAPH_NODE_TYPE_MEM_FREE).freed = a;
     const Scan scan = found();
     ASSERT_EQ(scan.references.size(), 1u);
@@ -153,7 +153,7 @@ TEST_F(LivenessScan, NodesThatCannotBeReadAreOpaque) {
 }
 
 TEST_F(LivenessScan, NodeWithAnAddressThatTheDriverSaysNothingAboutIsOpaque) {
-    graph.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = c;
+    graph.add_set(c);
     graph.add_kernel(two, a, b);
     const graph::Snapshot snapshot = read();
     driver.failing_attributes = 1;
@@ -182,11 +182,11 @@ TEST_F(LivenessScan, DroppedArgumentsAreNotRead) {
 
 TEST_F(LivenessScan, ChildGraphsAreScannedInTheOrderOfTheirBodies) {
     FakeGraph inner, middle;
-    inner.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = c;
+    inner.add_set(c);
     middle.add_child(inner);
-    middle.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = b;
+    middle.add_set(b);
     graph.add_child(middle);
-    graph.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = a;
+    graph.add_set(a);
     const Scan scan = found();
     ASSERT_EQ(scan.references.size(), 3u);
     const std::uint32_t bodies[] = {0, 1, 2}, nodes[] = {1, 1, 0};
@@ -200,12 +200,12 @@ TEST_F(LivenessScan, ChildGraphsAreScannedInTheOrderOfTheirBodies) {
 
 TEST_F(LivenessScan, OneNodeIsScannedWithAllBelowIt) {
     FakeGraph inner, middle, other;
-    inner.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = c;
+    inner.add_set(c);
     middle.add_child(inner);
-    other.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = b;
+    other.add_set(b);
     graph.add_child(other);
     graph.add_child(middle);
-    graph.add(CU_GRAPH_NODE_TYPE_MEMSET).set.dst = a;
+    graph.add_set(a);
     const graph::Snapshot snapshot = read();
     const Scan first = scan_node(snapshot, {0, 0}, seen), second = scan_node(snapshot, {0, 1}, seen),
                third = scan_node(snapshot, {0, 2}, seen);

@@ -69,9 +69,9 @@ TEST_F(MemoryAllocation, DriverThatFailsToAnswerSaysNothing) {
     driver.memory = {{7, first, 0x100}};
     Allocation found;
     struct OneDead final : Dead {
-        bool find(std::uintptr_t address, Allocation& out) const override {
+        Held find(std::uintptr_t address, Allocation& out) const override {
             out = {8, second, 0x100, Kind::device, 0};
-            return out.covers(address);
+            return out.covers(address) ? Held::yes : Held::no;
         }
     };
     const OneDead dead;
@@ -87,6 +87,23 @@ TEST_F(MemoryAllocation, DriverThatFailsToAnswerSaysNothing) {
     const Lacking no_attributes(&driver::Api::cuPointerGetAttribute);
     EXPECT_EQ(identify(first, found), Identity::unknown);
     EXPECT_EQ(ScanCache().find(first), ScanCache::unknown);
+}
+
+TEST_F(MemoryAllocation, WhatPerhapsWasInDeadMemoryIsDoubtful) {
+    driver.memory = {{7, first, 0x100}};
+    struct PerhapsDead final : Dead {
+        Held find(std::uintptr_t address, Allocation& out) const override {
+            out = {8, second, 0x100, Kind::pinned, 0};
+            return out.covers(address) ? Held::perhaps : Held::no;
+        }
+    };
+    const PerhapsDead dead;
+    ScanCache cache(&dead);
+    EXPECT_EQ(cache.find(first), 0u);
+    EXPECT_EQ(cache.find(second), 1u);
+    EXPECT_EQ(cache.find(second + 0x100), ScanCache::none);
+    EXPECT_FALSE(cache.is_doubtful(0));
+    EXPECT_TRUE(cache.is_doubtful(1));
 }
 
 TEST_F(MemoryAllocation, CoversItsBytesAndNoMore) {

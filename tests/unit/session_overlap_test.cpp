@@ -131,7 +131,7 @@ TEST(SessionOverlap, MemoryThatNobodyFreedInSightIsDeadForEveryGraphThatHoldsIt)
         },
         said);
     EXPECT_EQ(count(said, "freed by an unseen call"), 1u) << said;
-    EXPECT_EQ(count(said, "the address now belongs to"), 1u) << said;
+    EXPECT_EQ(count(said, "the address was given out again: to"), 1u) << said;
 }
 
 }  // namespace

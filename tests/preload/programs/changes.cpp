@@ -3,6 +3,8 @@
 //   again          the template is instantiated again after the free of its input, and launched
 //   update         the exec takes over a template that still refers to the freed memory
 //   set            its node is given the address of freed memory
+//   ..._recycled   each of these three after the address was given to a younger allocation, which was freed too
+//   set_host       its node is given the address of freed pinned memory, as the source of a copy
 //   destroy_node   the second of its two nodes is taken out of the template, which the exec does not mind
 //   loop N         N times: the node is given a new buffer, which is freed before the launch
 //   alternate N    N times: the node is given one buffer, then another; then one launch
@@ -27,6 +29,23 @@ CUgraph graph_of(const Scene& scene, CUdeviceptr in, CUgraphNode* node) {
 
 void point_at(const Scene& scene, CUgraphNode node, CUdeviceptr in) {
     set_kernel(scene.exec, node, Scale(scene, in));
+}
+
+// The node copies from pinned memory, which is freed before the node is given the same address again. A neighbour
+// lives: so the memory stays mapped, and only the allocator knows that it is gone.
+void set_freed_host(Scene& scene) {
+    const auto alloc_host = driver_function<decltype(cuMemAllocHost_v2)>("cuMemAllocHost_v2");
+    const auto free_host = driver_function<decltype(cuMemFreeHost)>("cuMemFreeHost");
+    const auto set = driver_function<decltype(cuGraphExecMemcpyNodeSetParams)>("cuGraphExecMemcpyNodeSetParams");
+    void *neighbour = nullptr, *from = nullptr;
+    must("cuMemAllocHost", alloc_host(&neighbour, Scene::bytes));
+    must("cuMemAllocHost", alloc_host(&from, Scene::bytes));
+    const CUgraph graph = empty_graph();
+    const CUgraphNode node = add_copy(graph, scene, from);
+    const CUDA_MEMCPY3D again = copy_to_output(scene, from);
+    scene.exec = exec_of(scene, graph);
+    say("cuMemFreeHost", free_host(from));
+    say("cuGraphExecMemcpyNodeSetParams", set(scene.exec, node, &again, scene.context));
 }
 
 // Every buffer is freed before the first node is given another one.
@@ -104,17 +123,26 @@ int main(int argc, char** argv) {
         say("cuGraphDestroyNode", destroy_node(second));
         say("cuMemFree", scene.cu.free(in));
     }
-    if (way.is("again") || way.is("update") || way.is("set")) {
+    const bool again = way.is("again") || way.is("again_recycled"),
+               updates = way.is("update") || way.is("update_recycled"), sets = way.is("set") || way.is("set_recycled");
+    if (again || updates || sets) {
         scene.replay("before the free");
         say("cuMemFree", scene.cu.free(in));
     }
-    if (way.is("again")) {
+    if (std::strstr(way.word, "recycled") != nullptr) {
+        const CUdeviceptr younger = scene.buffer(3.0f);
+        std::printf("the address came back: %d\n", younger == in);
+        say("cuMemFree", scene.cu.free(younger));
+    }
+    if (again) {
         say("cuGraphInstantiate", scene.cu.instantiate(&scene.exec, graph, 0));
-    } else if (way.is("update")) {
+    } else if (updates) {
         CUgraphExecUpdateResultInfo info{};
         say("cuGraphExecUpdate", update(scene.exec, same, &info));
-    } else if (way.is("set")) {
+    } else if (sets) {
         point_at(scene, node, in);
+    } else if (way.is("set_host")) {
+        set_freed_host(scene);
     } else if (way.is("loop")) {
         for (long i = 0; i < rounds; ++i) {
             const CUdeviceptr buffer = scene.buffer(3.0f);

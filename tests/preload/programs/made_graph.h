@@ -44,9 +44,8 @@ inline void set_kernel(CUgraphExec exec, CUgraphNode node, const Scale& scale) {
     must("cuGraphExecKernelNodeSetParams", set(exec, node, &scale.node));
 }
 
-/// Copies a scene's bytes from host memory to the scene's output.
-inline void add_copy(CUgraph graph, const Scene& scene, const void* from) {
-    static const auto add = driver_function<decltype(cuGraphAddMemcpyNode)>("cuGraphAddMemcpyNode");
+/// Of a scene's bytes from host memory to the scene's output.
+inline CUDA_MEMCPY3D copy_to_output(const Scene& scene, const void* from) {
     CUDA_MEMCPY3D copy{};
     copy.srcMemoryType = CU_MEMORYTYPE_HOST;
     copy.srcHost = from;
@@ -54,8 +53,15 @@ inline void add_copy(CUgraph graph, const Scene& scene, const void* from) {
     copy.dstDevice = scene.output;
     copy.WidthInBytes = Scene::bytes;
     copy.Height = copy.Depth = 1;
+    return copy;
+}
+
+inline CUgraphNode add_copy(CUgraph graph, const Scene& scene, const void* from) {
+    static const auto add = driver_function<decltype(cuGraphAddMemcpyNode)>("cuGraphAddMemcpyNode");
+    const CUDA_MEMCPY3D copy = copy_to_output(scene, from);
     CUgraphNode node = nullptr;
     must("cuGraphAddMemcpyNode", add(&node, graph, nullptr, 0, &copy, scene.context));
+    return node;
 }
 
 /// Allocates a scene's bytes with each launch of the graph, at the address that is returned.

@@ -16,7 +16,7 @@ std::atomic<long> replays{0};
 
 class Worker {
   public:
-    explicit Worker(unsigned seed) : scene_(base), state_(seed * 7919 + 1) {
+    Worker(unsigned seed, bool alone) : scene_(base), alone_(alone), state_(seed * 7919 + 1) {
         must("cuCtxSetCurrent", scene_.cu.set_current(scene_.context));
         must("cuStreamCreate", scene_.cu.stream_create(&scene_.stream, CU_STREAM_NON_BLOCKING));
         scene_.output = scene_.buffer(0.0f);
@@ -30,7 +30,7 @@ class Worker {
         if (random(3) == 0)
             must("cuGraphDestroy", scene_.cu.graph_destroy(graph));
         replay(false);
-        switch (random(4)) {
+        switch (random(alone_ ? 5 : 4)) {
             case 0:
                 free(input);
                 replay(true);
@@ -55,9 +55,16 @@ class Worker {
                     free_after_exec(other);
                 break;
             }
-            default:
+            case 3:
                 free_after_exec(input);
                 break;
+            default: {  // with others about, one of them could live at the address by then
+                free(input);
+                free(scene_.buffer(3.0f));
+                set_kernel(scene_.exec, node, Scale(scene_, input));
+                replay(true);
+                break;
+            }
         }
         destroy();
     }
@@ -85,6 +92,7 @@ class Worker {
     }
 
     Scene scene_;
+    const bool alone_;
     unsigned state_;
 };
 
@@ -96,8 +104,8 @@ int main(int argc, char** argv) {
     base.open();
     std::vector<std::thread> running;
     for (unsigned i = 0; i < threads; ++i)
-        running.emplace_back([i, rounds] {
-            Worker worker(i);
+        running.emplace_back([i, rounds, threads] {
+            Worker worker(i, threads == 1);
             for (long round = 0; round < rounds; ++round)
                 worker.round();
         });
