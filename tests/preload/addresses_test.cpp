@@ -34,6 +34,23 @@ TEST(Addresses, MappingsOfOneReservationAreTheirOwn) {
     EXPECT_EQ(number_in(reference.at("address")) - number_in(findings[0].at("allocation").at("address")), 64u);
 }
 
+TEST(Addresses, SetThatRunsIntoASecondMappingUsesBoth) {
+    TempFolder folder;
+    const Outcome outcome =
+        expect_transparent({hostile("addresses"), "across"}, Conditions{}.with("KEEPGRAPH_OUT", folder / "recording"));
+    const Summary summary = summary_or_fail(outcome);
+    EXPECT_EQ(summary.findings, 1) << outcome.describe();
+    EXPECT_EQ(summary.inputs, 2) << outcome.describe();
+    const std::vector<Json> findings = Recording::only_one_in(folder.path()).findings();
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].at("grade"), "certain");
+    ASSERT_EQ(findings[0].at("references").size(), 1u);
+    const Json& reference = findings[0].at("references")[0];
+    EXPECT_EQ(reference.at("slot"), "dst");
+    EXPECT_EQ(reference.at("offset"), 0) << "the first byte there that is set";
+    EXPECT_EQ(reference.at("address"), findings[0].at("allocation").at("address"));
+}
+
 struct Healthy {
     const char* way;
     long graphs;

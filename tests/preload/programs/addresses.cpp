@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses that come to belong to other memory, or to the same memory anew. `second` has one mistake, the others none:
+// Addresses that come to belong to other memory, or to the same memory anew. `second` and `across` have one mistake,
+// the others none:
 //   second      a graph reads two mappings of one reservation, the second of which is unmapped
+//   across      a graph sets memory from the first of them into the second, which is unmapped
 //   first       the first is unmapped, after its node was pointed at the second
 //   managed     managed memory of a graph is freed, and its addresses become pageable memory, which another graph reads
 //   mapped      the same with memory that is unmapped
@@ -77,6 +79,23 @@ void two_mappings(Scene& scene, bool second_goes) {
     scene.replay("one mapped");
 }
 
+void set_across(Scene& scene) {
+    const auto add = driver_function<decltype(cuGraphAddMemsetNode)>("cuGraphAddMemsetNode");
+    const CUdeviceptr first = map(2), second = first + mapping_bytes;
+    const CUgraph graph = empty_graph();
+    CUDA_MEMSET_NODE_PARAMS set{};
+    set.dst = second - Scene::bytes;
+    set.elementSize = 1;
+    set.width = 2 * Scene::bytes;
+    set.height = 1;
+    CUgraphNode node = nullptr;
+    must("cuGraphAddMemsetNode", add(&node, graph, nullptr, 0, &set, scene.context));
+    scene.exec = exec_of(scene, graph);
+    scene.replay("both mapped");
+    unmap(second);
+    say("cuGraphLaunch", scene.cu.launch(scene.exec, scene.stream));
+}
+
 void become_pageable(Scene& scene, bool by_mapping) {
     CUdeviceptr base = 0;
     if (by_mapping)
@@ -123,6 +142,8 @@ int main(int argc, char** argv) {
     scene.output = scene.buffer(0.0f);
     if (way.is("first") || way.is("second"))
         two_mappings(scene, way.is("second"));
+    else if (way.is("across"))
+        set_across(scene);
     else if (way.is("registered"))
         register_again(scene);
     else
