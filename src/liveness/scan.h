@@ -43,7 +43,8 @@ struct Scan {
         false;  ///< a slot of some function turned out to hold no ends: older references may have become likely
 };
 
-/// Reads the addresses out of the kernel, memcpy and memset nodes. Memory that the driver does not know (pageable host
+/// Reads the addresses out of the kernel, memcpy and memset nodes; of the latter two there is a reference for each
+/// allocation that they touch, to the first byte touched there. Memory that the driver does not know (pageable host
 /// memory) gives no reference, and neither do the graph's own memory nodes. Kernel words that are no address, now or
 /// ever (`seen`), are noted in the function's slots. May throw std::bad_alloc; the caller holds a
 /// driver::RelaxedCapture. Any thread.
