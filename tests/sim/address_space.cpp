@@ -9,26 +9,26 @@
 #include <unordered_map>
 #include <vector>
 
+#include "closed.h"
 #include "context.h"
+#include "pools.h"
 
 namespace keepgraph::sim {
 namespace {
 
 constexpr size_t small_unit = 512;              // what cuMemAlloc aligns to
+constexpr size_t page_unit = 64 << 10;          // the largest page of a CPU that this runs on
 constexpr size_t large_unit = size_t{2} << 20;  // blocks from 1 MiB on begin a page of their own
 constexpr size_t large_from = size_t{1} << 20;
 
 size_t round_up(size_t size, size_t unit) {
     return (size + unit - 1) / unit * unit;
 }
-size_t rounded(size_t size) {
-    return round_up(size, size >= large_from ? large_unit : small_unit);
-}
 
 /// A piece of address space that hands out ranges: first the range of this very size that came back last, else new.
 class Region {
   public:
-    Region() {
+    explicit Region(size_t unit) : unit_(unit) {
         // Halves until the machine's limits allow it; untouched pages cost nothing.
         for (size_ = size_t{128} << 30; size_ >= (size_t{64} << 20); size_ /= 2) {
             void* start =
@@ -52,6 +52,7 @@ class Region {
         if (!free.empty()) {
             const CUdeviceptr start = free.back();
             free.pop_back();
+            open_addresses(start, size);
             return start;
         }
         if (large_ - small_ < size)
@@ -65,7 +66,7 @@ class Region {
 
     void give(CUdeviceptr start, size_t size) {
         size = rounded(size);
-        // Large blocks would keep memory of the machine for ever; the addresses stay readable and give zeros.
+        // Large blocks would keep memory of the machine for ever; the addresses, if readable, give zeros.
         if (size >= large_from)
             madvise(reinterpret_cast<void*>(start), size, MADV_DONTNEED);
         free_[size].push_back(start);
@@ -74,15 +75,21 @@ class Region {
     bool holds(CUdeviceptr address, size_t size) const { return address >= start_ && address + size <= end_; }
 
   private:
+    size_t rounded(size_t size) const { return round_up(size, size >= large_from ? large_unit : unit_); }
+
+    const size_t unit_;  // of small blocks
     size_t size_ = 0;
     CUdeviceptr start_ = 0, small_ = 0, large_ = 0, end_ = 0;
     std::unordered_map<size_t, std::vector<CUdeviceptr>> free_;
 };
 
-Region& region(bool host_side) {
-    static auto* device = new Region;
-    static auto* host = new Region;
-    return host_side ? *host : *device;
+Region& region(Space space) {
+    static auto* device = new Region(small_unit);
+    static auto* host = new Region(small_unit);
+    if (space != Space::pool)
+        return space == Space::host ? *host : *device;
+    static auto* pool = new Region(page_unit);
+    return *pool;
 }
 
 std::map<CUdeviceptr, Block>& blocks() {
@@ -96,13 +103,19 @@ bool is_on_host(Origin origin) {
     return origin == Origin::host || origin == Origin::registered;
 }
 
+Space space_of(Origin origin) {
+    if (is_on_host(origin))
+        return Space::host;
+    return origin == Origin::stream_ordered ? Space::pool : Space::device;
+}
+
 }  // namespace
 
-CUdeviceptr take_addresses(size_t size, bool host_side) {
-    return region(host_side).take(size);
+CUdeviceptr take_addresses(size_t size, Space space) {
+    return region(space).take(size);
 }
-void give_addresses(CUdeviceptr start, size_t size, bool host_side) {
-    region(host_side).give(start, size);
+void give_addresses(CUdeviceptr start, size_t size, Space space) {
+    region(space).give(start, size);
 }
 
 Block& add_block(CUdeviceptr start, size_t size, Origin origin, Context* context) {
@@ -161,10 +174,9 @@ size_t bytes_in_use() {
 }
 
 CUdeviceptr allocate(size_t size, Origin origin, Context* context) {
-    const bool host_side = is_on_host(origin);
-    if (size > device_memory || (!host_side && in_use + size > device_memory))
+    if (size > device_memory || (!is_on_host(origin) && in_use + size > device_memory))
         return 0;
-    const CUdeviceptr start = take_addresses(size, host_side);
+    const CUdeviceptr start = take_addresses(size, space_of(origin));
     if (start != 0)
         add_block(start, size, origin, context);
     return start;
@@ -173,12 +185,20 @@ CUdeviceptr allocate(size_t size, Origin origin, Context* context) {
 void release(CUdeviceptr start) {
     const Block block = blocks()[start];
     remove_block(start);
-    give_addresses(start, block.size, is_on_host(block.origin));
+    give_addresses(start, block.size, space_of(block.origin));
+    if (block.origin == Origin::stream_ordered)
+        pool_memory_freed(block);
+    else if (block.origin == Origin::managed && block.size >= large_from)
+        close_addresses(start, block.size, CUDA_ERROR_ILLEGAL_ADDRESS);
+    else if (block.origin == Origin::host && block.size >= large_from)
+        close_addresses(start, block.size, CUDA_ERROR_LAUNCH_FAILED);
 }
 
-bool device_can_reach(CUdeviceptr address, size_t size) {
-    if (region(false).holds(address, size) || region(true).holds(address, size))
-        return true;
+bool is_memory(CUdeviceptr address, size_t size) {
+    for (const Space space : {Space::device, Space::pool, Space::host}) {
+        if (region(space).holds(address, size))
+            return true;
+    }
     const Block* block = block_at(address);
     return block != nullptr && address + size <= block->start + block->size;
 }

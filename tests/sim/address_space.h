@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which addresses are whose. Device memory is real host memory in one reserved region: a device pointer can be followed
-// on the host, freed memory stays mapped (a replay that reads it gets stale data, as small blocks do on a GPU), and the
-// next allocation of the size that was freed last gets the same address.
+// Which addresses are whose. Device memory is real host memory in reserved regions: a device pointer can be followed on
+// the host, and the next allocation of the size that was freed last gets the same address. Freed memory of cuMemAlloc,
+// and small managed and pinned memory, stays mapped (a replay that reads it gets stale data, as small blocks do on a
+// GPU); the rest is closed (closed.h).
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,9 @@ struct Block {
 };
 
 // ---- addresses only: nothing is known about them yet. All of this is called under the lock.
-CUdeviceptr take_addresses(size_t size, bool host_side = false);  // 0: no more
-void give_addresses(CUdeviceptr start, size_t size, bool host_side = false);
+enum class Space { device, pool, host };                               // memory of pools is in whole pages
+CUdeviceptr take_addresses(size_t size, Space space = Space::device);  // 0: no more
+void give_addresses(CUdeviceptr start, size_t size, Space space = Space::device);
 constexpr size_t vmm_granularity = size_t{2} << 20;
 
 // ---- blocks: addresses with an identity
@@ -49,7 +51,7 @@ CUdeviceptr allocate(size_t size, Origin origin, Context* context);
 /// Ends the identity and gives the addresses to the next allocation.
 void release(CUdeviceptr start);
 
-/// May a kernel touch this? Freed device memory: yes, it is still mapped.
-bool device_can_reach(CUdeviceptr address, size_t size);
+/// Alive or dead: the program's own memory is none.
+bool is_memory(CUdeviceptr address, size_t size);
 
 }  // namespace keepgraph::sim

@@ -10,6 +10,7 @@
 #include "capture.h"
 #include "code.h"
 #include "function.h"
+#include "pools.h"
 #include "stream.h"
 #include "thread.h"
 
@@ -112,6 +113,7 @@ CUresult synchronize(const Context* context) {
             return code;
     }
     wait_as_long_as_told();
+    give_back_pool_memory();
     return context->lost;
 }
 

@@ -4,6 +4,7 @@
 #include "capture.h"
 #include "context.h"
 #include "function.h"
+#include "pools.h"
 
 namespace keepgraph::sim {
 
@@ -128,6 +129,7 @@ SIM_EXPORT CUresult cuEventSynchronize(CUevent event) {
             return code;
     }
     wait_as_long_as_told();
+    give_back_pool_memory();
     return CUDA_SUCCESS;
 }
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "address_space.h"
+#include "closed.h"
 #include "code.h"
 
 namespace keepgraph::sim {
@@ -29,17 +29,20 @@ class Values {
 };
 
 template <class T>
-bool reachable(const T* pointer, unsigned long long count) {
-    const Locked lock;
-    return count == 0 || device_can_reach(reinterpret_cast<CUdeviceptr>(pointer), count * sizeof(T));
+CUresult reach(const Touching& memory, const T* pointer, unsigned long long count) {
+    return memory.by_kernel(reinterpret_cast<CUdeviceptr>(pointer), count * sizeof(T));
 }
 
 /// The shape of most of them: out[i] = value(i) for the i below n that have a thread.
 template <class Value, class... Inputs>
 CUresult for_each(float* out, int n, unsigned long long threads, Value value, Inputs... inputs) {
     const unsigned long long count = n > 0 ? std::min<unsigned long long>(n, threads) : 0;
-    if (!reachable(out, count) || !(reachable(inputs, count) && ...))
-        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    Touching memory;
+    for (const float* pointer : {static_cast<const float*>(out), inputs...}) {
+        if (const CUresult code = reach(memory, pointer, count); code != CUDA_SUCCESS)
+            return code;
+    }
+    memory.run();
     for (unsigned long long i = 0; i < count; ++i)
         out[i] = value(i);
     return CUDA_SUCCESS;
@@ -84,8 +87,10 @@ CUresult copy(const unsigned char* values, unsigned long long, unsigned long lon
 
 CUresult count(const unsigned char* values, unsigned long long blocks, unsigned long long) {
     auto* counter = Values(values).next<unsigned long long*>();
-    if (!reachable(counter, 1))
-        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    Touching memory;
+    if (const CUresult code = reach(memory, counter, 1); code != CUDA_SUCCESS)
+        return code;
+    memory.run();
     __atomic_fetch_add(counter, blocks, __ATOMIC_RELAXED);
     return CUDA_SUCCESS;
 }

@@ -2,8 +2,10 @@
 // Stream-ordered memory and its pools.
 #include <map>
 
-#include "address_space.h"
+#include "pools.h"
+
 #include "capture.h"
+#include "closed.h"
 #include "context.h"
 #include "function.h"
 #include "graph.h"
@@ -14,6 +16,8 @@ struct MemoryPool : Object<Kind::pool> {
     int device = 0;
     bool is_default = false;
     cuuint64_t used = 0, used_high = 0;
+    size_t blocks = 0;                     // in use
+    std::map<CUdeviceptr, size_t> freed;   // and still mapped, with their sizes
     std::map<int, cuuint64_t> attributes;  // what was set
 };
 
@@ -79,6 +83,8 @@ CUresult allocate_async(CUdeviceptr* out, size_t size, MemoryPool* from, CUstrea
     if (start == 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     const_cast<Block*>(block_starting_at(start))->pool = from;
+    pool<MemoryPool>().for_each([&](MemoryPool* other) { other->freed.erase(start); });
+    ++from->blocks;
     from->used += size;
     from->used_high = std::max(from->used_high, from->used);
     *out = start;
@@ -112,8 +118,6 @@ CUresult free_async(CUdeviceptr dptr, CUstream handle) {
     }
     if (block->origin != Origin::stream_ordered && block->origin != Origin::device)
         return CUDA_ERROR_INVALID_VALUE;
-    if (block->pool != nullptr)
-        block->pool->used -= block->size;
     release(dptr);
     return CUDA_SUCCESS;
 }
@@ -137,7 +141,37 @@ bool is_int(CUmemPool_attribute attribute) {
     return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
 }
 
+void close_freed(MemoryPool& of) {
+    for (const auto& [start, size] : of.freed)
+        close_addresses(start, size, CUDA_ERROR_ILLEGAL_ADDRESS);
+    of.freed.clear();
+}
+
 }  // namespace
+
+void pool_memory_freed(const Block& block) {
+    MemoryPool& of = *block.pool;
+    of.used -= block.size;
+    of.freed[block.start] = block.size;
+    --of.blocks;
+    if (of.kind == Kind::pool)
+        return;
+    close_freed(of);
+    if (of.blocks == 0)
+        pool<MemoryPool>().give(&of);
+}
+
+void give_back_pool_memory() {
+    const Locked lock;
+    pool<MemoryPool>().for_each([](MemoryPool* each) {
+        cuuint64_t held = 0;
+        for (const auto& [start, size] : each->freed)
+            held += size;
+        if (each->blocks == 0 && held > each->attributes[CU_MEMPOOL_ATTR_RELEASE_THRESHOLD])
+            close_freed(*each);
+    });
+}
+
 }  // namespace keepgraph::sim
 
 using namespace keepgraph::sim;
@@ -203,7 +237,12 @@ SIM_EXPORT CUresult cuMemPoolDestroy(CUmemoryPool handle) {
     auto* dying = find<MemoryPool>(handle);
     if (dying == nullptr || dying->is_default)
         return CUDA_ERROR_INVALID_VALUE;
-    pool<MemoryPool>().give(dying);
+    // Its memory that is in use stays so, and is the last that knows it.
+    close_freed(*dying);
+    if (dying->blocks == 0)
+        pool<MemoryPool>().give(dying);
+    else
+        dying->kind = Kind::dead;
     return CUDA_SUCCESS;
 }
 

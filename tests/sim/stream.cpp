@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "context.h"
 #include "function.h"
+#include "pools.h"
 #include "thread.h"
 
 namespace keepgraph::sim {
@@ -130,6 +131,7 @@ SIM_EXPORT CUresult cuStreamSynchronize(CUstream handle) {
             return code;
     }
     wait_as_long_as_told();
+    give_back_pool_memory();
     return context->lost;
 }
 

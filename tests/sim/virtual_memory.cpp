@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "address_space.h"
+#include "closed.h"
 #include "context.h"
 #include "function.h"
 
@@ -85,6 +86,7 @@ SIM_EXPORT CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t, C
     const CUdeviceptr start = take_addresses(size);
     if (start == 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    close_addresses(start, size, CUDA_ERROR_ILLEGAL_ADDRESS);
     reservations()[start] = size;
     *ptr = start;
     return CUDA_SUCCESS;
@@ -145,6 +147,7 @@ SIM_EXPORT CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemG
         return CUDA_ERROR_NOT_SUPPORTED;
     if (size != physical->second.size || !is_reserved(ptr, size) || !is_free(ptr, size))
         return CUDA_ERROR_INVALID_VALUE;
+    open_addresses(ptr, size);
     if (mmap(reinterpret_cast<void*>(ptr), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, physical->second.file,
              0) == MAP_FAILED) {
         return CUDA_ERROR_UNKNOWN;
@@ -180,8 +183,7 @@ SIM_EXPORT CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
         drop(mapping->second.handle);
     }
     mappings().erase(first, last);
-    mmap(reinterpret_cast<void*>(ptr), size, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    close_addresses(ptr, size, CUDA_ERROR_ILLEGAL_ADDRESS);
     return CUDA_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "address_space.h"
+#include "closed.h"
 #include "context.h"
 #include "stream.h"
 #include "thread.h"
@@ -34,21 +35,50 @@ Side side(CUmemorytype type, const void* host, CUdeviceptr device, size_t pitch,
     return {base + z * pitch * height + y * pitch + x, pitch, height};
 }
 
-CUresult copy(const CUDA_MEMCPY3D& p) {
-    const Side from =
-        side(p.srcMemoryType, p.srcHost, p.srcDevice, p.srcPitch, p.srcHeight, p.srcXInBytes, p.srcY, p.srcZ, p);
-    const Side to =
-        side(p.dstMemoryType, p.dstHost, p.dstDevice, p.dstPitch, p.dstHeight, p.dstXInBytes, p.dstY, p.dstZ, p);
+CUdeviceptr address_of(const void* pointer) {
+    return reinterpret_cast<CUdeviceptr>(pointer);
+}
+
+template <class Use>
+CUresult for_each_row(const Side& from, const Side& to, const CUDA_MEMCPY3D& p, Use use) {
     for (size_t z = 0; z < p.Depth; ++z) {
         for (size_t y = 0; y < p.Height; ++y) {
-            std::memmove(to.base + (z * to.height + y) * to.pitch, from.base + (z * from.height + y) * from.pitch,
-                         p.WidthInBytes);
+            const CUresult code =
+                use(from.base + (z * from.height + y) * from.pitch, to.base + (z * to.height + y) * to.pitch);
+            if (code != CUDA_SUCCESS)
+                return code;
         }
     }
     return CUDA_SUCCESS;
 }
 
+CUresult copy(const CUDA_MEMCPY3D& p) {
+    const Side from =
+        side(p.srcMemoryType, p.srcHost, p.srcDevice, p.srcPitch, p.srcHeight, p.srcXInBytes, p.srcY, p.srcZ, p);
+    const Side to =
+        side(p.dstMemoryType, p.dstHost, p.dstDevice, p.dstPitch, p.dstHeight, p.dstXInBytes, p.dstY, p.dstZ, p);
+    Touching memory;
+    const CUresult code = for_each_row(from, to, p, [&](const void* source, const void* target) {
+        const CUresult answer = memory.anywhere(address_of(source), p.WidthInBytes);
+        return answer != CUDA_SUCCESS ? answer : memory.anywhere(address_of(target), p.WidthInBytes);
+    });
+    if (code != CUDA_SUCCESS)
+        return code;
+    memory.run();
+    return for_each_row(from, to, p, [&](const void* source, void* target) {
+        std::memmove(target, source, p.WidthInBytes);
+        return CUDA_SUCCESS;
+    });
+}
+
 CUresult set(const CUDA_MEMSET_NODE_PARAMS_v2& p) {
+    Touching memory;
+    for (size_t y = 0; y < p.height; ++y) {
+        const CUresult code = memory.anywhere(p.dst + y * p.pitch, p.width * p.elementSize);
+        if (code != CUDA_SUCCESS)
+            return code;
+    }
+    memory.run();
     for (size_t y = 0; y < p.height; ++y) {
         auto* row = reinterpret_cast<unsigned char*>(p.dst + y * p.pitch);
         for (size_t x = 0; x < p.width; ++x)
@@ -69,24 +99,37 @@ CUresult kernel(const KernelWork& work) {
         return CUDA_ERROR_NOT_SUPPORTED;
     const unsigned long long blocks = 1ull * work.grid[0] * work.grid[1] * work.grid[2];
     const unsigned long long threads = blocks * work.block[0] * work.block[1] * work.block[2];
-    const CUresult code = work.code->run(work.values.data(), blocks, threads);
-    if (code == CUDA_SUCCESS)
-        return code;
-    // As on a GPU: the launch succeeds, and the context is lost for whoever looks next.
-    if (auto* context = find<Context>(work.ctx))
-        context->lost = code;
-    return CUDA_SUCCESS;
+    return work.code->run(work.values.data(), blocks, threads);
 }
 
 CUresult batch(const BatchWork& work) {
     for (const CUstreamBatchMemOpParams& operation : work.operations) {
-        if (operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32) {
-            std::memcpy(reinterpret_cast<void*>(operation.writeValue.address), &operation.writeValue.value, 4);
-        } else if (operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64) {
-            std::memcpy(reinterpret_cast<void*>(operation.writeValue.address), &operation.writeValue.value64, 8);
-        }
+        const bool is_wide = operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
         // Waits: all earlier work has run, nothing is left to wait for.
+        if (!is_wide && operation.operation != CU_STREAM_MEM_OP_WRITE_VALUE_32)
+            continue;
+        const auto& write = operation.writeValue;
+        Touching memory;
+        if (const CUresult code = memory.anywhere(write.address, is_wide ? 8 : 4); code != CUDA_SUCCESS)
+            return code;
+        memory.run();
+        if (is_wide)
+            std::memcpy(reinterpret_cast<void*>(write.address), &write.value64, 8);
+        else
+            std::memcpy(reinterpret_cast<void*>(write.address), &write.value, 4);
     }
+    return CUDA_SUCCESS;
+}
+
+/// As on a GPU: the launch succeeds, and the context is lost for whoever looks next.
+CUresult lose(CUcontext handle, CUresult code) {
+    if (code != CUDA_ERROR_ILLEGAL_ADDRESS && code != CUDA_ERROR_LAUNCH_FAILED)
+        return code;
+    auto* context = find<Context>(handle);
+    if (context == nullptr)
+        context = current_context();
+    if (context != nullptr)
+        context->lost = code;
     return CUDA_SUCCESS;
 }
 
@@ -133,9 +176,9 @@ CUgraphNodeType type_of(const Work& work) {
 
 CUresult run(const Work& work) {
     return std::visit(Overload{
-                          [](const KernelWork& w) { return kernel(w); },
-                          [](const CopyWork& w) { return copy(w.params); },
-                          [](const MemsetWork& w) { return set(w.params); },
+                          [](const KernelWork& w) { return lose(w.ctx, kernel(w)); },
+                          [](const CopyWork& w) { return lose(w.ctx, copy(w.params)); },
+                          [](const MemsetWork& w) { return lose(w.params.ctx, set(w.params)); },
                           [](const HostWork& w) { return call_host(w.params); },
                           [](const ChildWork&) { return CUDA_SUCCESS; },
                           [](const EmptyWork&) { return CUDA_SUCCESS; },
@@ -167,7 +210,7 @@ CUresult run(const Work& work) {
                               }
                               return CUDA_SUCCESS;
                           },
-                          [](const BatchWork& w) { return batch(w); },
+                          [](const BatchWork& w) { return lose(w.ctx, batch(w)); },
                       },
                       work);
 }
