@@ -188,9 +188,9 @@ void release(CUdeviceptr start) {
     give_addresses(start, block.size, space_of(block.origin));
     if (block.origin == Origin::stream_ordered)
         pool_memory_freed(block);
-    else if (block.origin == Origin::managed && block.size >= large_from)
-        close_addresses(start, block.size, CUDA_ERROR_ILLEGAL_ADDRESS);
-    else if (block.origin == Origin::host && block.size >= large_from)
+    else if (block.origin == Origin::managed && block.size >= large_unit)
+        close_addresses(start, block.size);
+    else if (block.origin == Origin::host && block.size >= large_unit)
         close_addresses(start, block.size, CUDA_ERROR_LAUNCH_FAILED);
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 struct Closed {
     CUdeviceptr end;
-    CUresult code;
+    CUresult copy_gets;
 };
 
 /// By start; they do not overlap.
@@ -50,7 +50,7 @@ bool forget(CUdeviceptr start, CUdeviceptr end) {
         const auto [range_start, was] = *range;
         range = closed().erase(range);
         if (range_start < start)
-            closed()[range_start] = {start, was.code};
+            closed()[range_start] = {start, was.copy_gets};
         if (was.end > end)
             closed()[end] = was;
         any = true;
@@ -67,11 +67,11 @@ bool is_readable(CUdeviceptr address) {
 
 }  // namespace
 
-void close_addresses(CUdeviceptr start, size_t size, CUresult code) {
+void close_addresses(CUdeviceptr start, size_t size, CUresult copy_gets) {
     const CUdeviceptr end = page_end(start + size);
     const std::lock_guard alone(running());
     forget(start, end);
-    closed()[start] = {end, code};
+    closed()[start] = {end, copy_gets};
     mmap(reinterpret_cast<void*>(start), end - start, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
@@ -85,21 +85,22 @@ void open_addresses(CUdeviceptr start, size_t size) {
 
 Touching::Touching() : asking_(std::in_place), held_(running()) {}
 
-CUresult Touching::anywhere(CUdeviceptr address, size_t size) const {
+CUresult Touching::by_copy(CUdeviceptr address, size_t size) const {
     if (size == 0)
         return CUDA_SUCCESS;
     for (auto range = first_after(address); range != closed().end() && range->first < address + size; ++range) {
         if (!is_readable(std::max(address, range->first)))
-            return range->second.code;
+            return range->second.copy_gets;
     }
     return CUDA_SUCCESS;
 }
 
+CUresult Touching::by_write(CUdeviceptr address, size_t size) const {
+    return by_copy(address, size) == CUDA_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
 CUresult Touching::by_kernel(CUdeviceptr address, size_t size) const {
-    if (size == 0)
-        return CUDA_SUCCESS;
-    const CUresult code = anywhere(address, size);
-    return code == CUDA_SUCCESS && !is_memory(address, size) ? CUDA_ERROR_ILLEGAL_ADDRESS : code;
+    return size == 0 || is_memory(address, size) ? by_write(address, size) : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
 }  // namespace keepgraph::sim

@@ -12,8 +12,8 @@
 namespace keepgraph::sim {
 
 // ---- Under the lock. Both wait for the work that runs, as a free of the real driver waits for the device.
-/// `code`: what work that touches them gets. Their contents are lost.
-void close_addresses(CUdeviceptr start, size_t size, CUresult code);
+/// Their contents are lost. `copy_gets`: what a copy gets that touches them; other work gets ILLEGAL_ADDRESS.
+void close_addresses(CUdeviceptr start, size_t size, CUresult copy_gets = CUDA_ERROR_ILLEGAL_ADDRESS);
 /// Zeros, where they were closed.
 void open_addresses(CUdeviceptr start, size_t size);
 
@@ -24,9 +24,9 @@ class Touching {
     Touching();
     /// CUDA_SUCCESS, or what the driver says of closed addresses. Those where the program has mapped memory of its own
     /// since are no longer closed.
-    CUresult anywhere(CUdeviceptr address, size_t size) const;
-    /// The same for a kernel, which gets CUDA_ERROR_ILLEGAL_ADDRESS also for what no memory of the double covers.
-    CUresult by_kernel(CUdeviceptr address, size_t size) const;
+    CUresult by_copy(CUdeviceptr address, size_t size) const;
+    CUresult by_write(CUdeviceptr address, size_t size) const;   // a memset, a stream's own write
+    CUresult by_kernel(CUdeviceptr address, size_t size) const;  // refused also where no memory of the double is
     /// After the last question: others may have the lock.
     void run() { asking_.reset(); }
 

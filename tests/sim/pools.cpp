@@ -143,7 +143,7 @@ bool is_int(CUmemPool_attribute attribute) {
 
 void close_freed(MemoryPool& of) {
     for (const auto& [start, size] : of.freed)
-        close_addresses(start, size, CUDA_ERROR_ILLEGAL_ADDRESS);
+        close_addresses(start, size);
     of.freed.clear();
 }
 

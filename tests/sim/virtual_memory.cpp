@@ -86,7 +86,7 @@ SIM_EXPORT CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t, C
     const CUdeviceptr start = take_addresses(size);
     if (start == 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    close_addresses(start, size, CUDA_ERROR_ILLEGAL_ADDRESS);
+    close_addresses(start, size);
     reservations()[start] = size;
     *ptr = start;
     return CUDA_SUCCESS;
@@ -183,7 +183,7 @@ SIM_EXPORT CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
         drop(mapping->second.handle);
     }
     mappings().erase(first, last);
-    close_addresses(ptr, size, CUDA_ERROR_ILLEGAL_ADDRESS);
+    close_addresses(ptr, size);
     return CUDA_SUCCESS;
 }
 

@@ -59,8 +59,8 @@ CUresult copy(const CUDA_MEMCPY3D& p) {
         side(p.dstMemoryType, p.dstHost, p.dstDevice, p.dstPitch, p.dstHeight, p.dstXInBytes, p.dstY, p.dstZ, p);
     Touching memory;
     const CUresult code = for_each_row(from, to, p, [&](const void* source, const void* target) {
-        const CUresult answer = memory.anywhere(address_of(source), p.WidthInBytes);
-        return answer != CUDA_SUCCESS ? answer : memory.anywhere(address_of(target), p.WidthInBytes);
+        const CUresult answer = memory.by_copy(address_of(source), p.WidthInBytes);
+        return answer != CUDA_SUCCESS ? answer : memory.by_copy(address_of(target), p.WidthInBytes);
     });
     if (code != CUDA_SUCCESS)
         return code;
@@ -74,7 +74,7 @@ CUresult copy(const CUDA_MEMCPY3D& p) {
 CUresult set(const CUDA_MEMSET_NODE_PARAMS_v2& p) {
     Touching memory;
     for (size_t y = 0; y < p.height; ++y) {
-        const CUresult code = memory.anywhere(p.dst + y * p.pitch, p.width * p.elementSize);
+        const CUresult code = memory.by_write(p.dst + y * p.pitch, p.width * p.elementSize);
         if (code != CUDA_SUCCESS)
             return code;
     }
@@ -110,7 +110,7 @@ CUresult batch(const BatchWork& work) {
             continue;
         const auto& write = operation.writeValue;
         Touching memory;
-        if (const CUresult code = memory.anywhere(write.address, is_wide ? 8 : 4); code != CUDA_SUCCESS)
+        if (const CUresult code = memory.by_write(write.address, is_wide ? 8 : 4); code != CUDA_SUCCESS)
             return code;
         memory.run();
         if (is_wide)
