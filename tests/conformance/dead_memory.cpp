@@ -33,7 +33,7 @@ enum class By { kernel, copy };
 
 /// A graph that reads the first floats of `input`.
 struct Reader {
-    Reader(By by, CUdeviceptr input) {
+    Reader(By by, CUdeviceptr input, CUstream stream = nullptr) : stream(stream) {
         if (by == By::kernel)
             graph.twice(input, result);
         else
@@ -41,13 +41,13 @@ struct Reader {
         exec.reset(new Exec(graph));
         MUST(exec->run());
     }
-    CUresult launch() { return CU(cuGraphLaunch)(static_cast<CUgraphExec>(*exec), static_cast<CUstream>(stream)); }
-    CUresult synchronize() { return CU(cuStreamSynchronize)(static_cast<CUstream>(stream)); }
+    CUresult launch() { return CU(cuGraphLaunch)(static_cast<CUgraphExec>(*exec), stream); }
+    CUresult synchronize() { return CU(cuStreamSynchronize)(stream); }
 
     Buffer result;
     Graph graph;
     std::unique_ptr<Exec> exec;
-    Stream stream;
+    const CUstream stream;
 };
 
 void dead(Out& out, CUdeviceptr address) {
@@ -132,22 +132,21 @@ class Pool {
     }
     ~Pool() { CU(cuMemPoolDestroy)(handle_); }
     Pool(const Pool&) = delete;
+    operator CUmemoryPool() const { return handle_; }
 
-    void keep(cuuint64_t bytes) {
-        MUST(CU(cuMemPoolSetAttribute)(handle_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, static_cast<void*>(&bytes)));
-    }
     CUdeviceptr allocate(size_t size) {
         CUdeviceptr p = 0;
-        MUST(CU(cuMemAllocFromPoolAsync)(&p, size, handle_, static_cast<CUstream>(stream_)));
-        MUST(CU(cuStreamSynchronize)(static_cast<CUstream>(stream_)));
+        MUST(CU(cuMemAllocFromPoolAsync)(&p, size, handle_, static_cast<CUstream>(stream)));
+        synchronize();
         return p;
     }
-    void free(CUdeviceptr p) { MUST(CU(cuMemFreeAsync)(p, static_cast<CUstream>(stream_))); }
-    void synchronize() { MUST(CU(cuStreamSynchronize)(static_cast<CUstream>(stream_))); }
+    void free(CUdeviceptr p) { MUST(CU(cuMemFreeAsync)(p, static_cast<CUstream>(stream))); }
+    void synchronize() { MUST(CU(cuStreamSynchronize)(static_cast<CUstream>(stream))); }
+
+    Stream stream;
 
   private:
     CUmemoryPool handle_ = nullptr;
-    Stream stream_;
 };
 
 void of_pool(Out& out, By by, size_t size) {
@@ -157,6 +156,17 @@ void of_pool(Out& out, By by, size_t size) {
     pool.free(p);
     pool.synchronize();
     dead(out, p);
+    replay(out, reader);
+}
+
+/// Small memory of `pool` is freed, and `wait` called; the replays are in a stream of their own.
+template <class Wait>
+void after(Out& out, Pool& pool, Wait wait) {
+    const CUdeviceptr p = pool.allocate(small);
+    const Stream stream;
+    Reader reader(By::kernel, p, stream);
+    pool.free(p);
+    wait();
     replay(out, reader);
 }
 
@@ -199,25 +209,49 @@ PROBE("dead.pool_large.copy") {
 PROBE("dead.pool_before_synchronize") {
     Pool pool;
     const CUdeviceptr p = pool.allocate(small);
-    Reader reader(By::kernel, p);
+    Reader reader(By::kernel, p, pool.stream);
     pool.free(p);
     replay(out, reader);
 }
 PROBE("dead.pool_neighbour") {
     Pool pool;
-    const CUdeviceptr neighbour = pool.allocate(small), p = pool.allocate(small);
-    Reader reader(By::kernel, p);
-    pool.free(p);
-    pool.synchronize();
-    replay(out, reader);
+    const CUdeviceptr neighbour = pool.allocate(small);
+    after(out, pool, [&] { pool.synchronize(); });
     pool.free(neighbour);
 }
 PROBE("dead.pool_threshold") {
     Pool pool;
-    pool.keep(size_t{1} << 30);
+    cuuint64_t bytes = cuuint64_t{1} << 30;
+    MUST(CU(cuMemPoolSetAttribute)(static_cast<CUmemoryPool>(pool), CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+                                   static_cast<void*>(&bytes)));
+    after(out, pool, [&] { pool.synchronize(); });
+}
+PROBE("dead.pool_trimmed") {
+    Pool pool;
+    after(out, pool, [&] { out("trim", CU(cuMemPoolTrimTo)(static_cast<CUmemoryPool>(pool), size_t{0})); });
+}
+PROBE("dead.pool_other_stream") {
+    Pool pool;
+    const Stream other;
+    after(out, pool, [&] { MUST(CU(cuStreamSynchronize)(static_cast<CUstream>(other))); });
+}
+PROBE("dead.pool_event") {
+    Pool pool;
+    const Event event;
+    after(out, pool, [&] {
+        MUST(CU(cuEventRecord)(static_cast<CUevent>(event), static_cast<CUstream>(pool.stream)));
+        MUST(CU(cuEventSynchronize)(static_cast<CUevent>(event)));
+    });
+}
+PROBE("dead.pool_cuMemFree") {
+    Pool pool;
     const CUdeviceptr p = pool.allocate(small);
-    Reader reader(By::kernel, p);
-    pool.free(p);
-    pool.synchronize();
+    const Stream stream;
+    Reader reader(By::kernel, p, stream);
+    MUST(CU(cuMemFree_v2)(p));
     replay(out, reader);
+}
+PROBE("dead.pool_context") {
+    Pool pool;
+    after(out, pool, [&] { MUST(CU(cuCtxSynchronize)()); });
 }

@@ -2,9 +2,9 @@
 // CASES A2: a captured copy reads a pinned host block that is freed before the replay.
 //   pinned            another block takes its address: foreign data is copied
 //   pinned freed      nothing takes it
-// The last replay differs between the double (0, 0) and a GPU: with blocks of 64 KB and less driver 580.159 dies inside
-// cuGraphLaunch, with larger ones the synchronize gives 719 and the context is lost, also when the address is in use
-// again. Hence the 4 MB, and nothing after that replay.
+// The last replay: with blocks of 1 MB and less driver 580.159 dies inside cuGraphLaunch, with larger ones the
+// synchronize gives 719 and the context is lost; on a GPU, not on the double, also when the address is in use again.
+// Hence the 4 MB, and nothing after that replay.
 #include "common.h"
 
 constexpr int block_count = 1 << 20;

@@ -182,12 +182,12 @@ CUdeviceptr allocate(size_t size, Origin origin, Context* context) {
     return start;
 }
 
-void release(CUdeviceptr start) {
+void release(CUdeviceptr start, uint64_t stream) {
     const Block block = blocks()[start];
     remove_block(start);
     give_addresses(start, block.size, space_of(block.origin));
     if (block.origin == Origin::stream_ordered)
-        pool_memory_freed(block);
+        pool_memory_freed(block, stream);
     else if (block.origin == Origin::managed && block.size >= large_unit)
         close_addresses(start, block.size);
     else if (block.origin == Origin::host && block.size >= large_unit)

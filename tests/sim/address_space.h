@@ -48,8 +48,10 @@ size_t bytes_in_use();
 
 /// New device memory with its identity; 0 when the device has no more.
 CUdeviceptr allocate(size_t size, Origin origin, Context* context);
-/// Ends the identity and gives the addresses to the next allocation.
-void release(CUdeviceptr start);
+constexpr uint64_t any_stream = ~uint64_t{0};
+/// Ends the identity and gives the addresses to the next allocation. `stream`: the id of the one in which memory of a
+/// pool is freed; none: the caller does not return before it is free.
+void release(CUdeviceptr start, uint64_t stream = 0);
 
 /// Alive or dead: the program's own memory is none.
 bool is_memory(CUdeviceptr address, size_t size);

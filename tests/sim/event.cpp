@@ -34,6 +34,7 @@ CUresult record_on(CUevent handle, CUstream stream_handle, unsigned flags) {
         event->capture = nullptr;
         event->after.clear();
         record(event);
+        event->stream = stream->id;
         return CUDA_SUCCESS;
     }
     if (stream->capture->invalidated)
@@ -123,13 +124,16 @@ SIM_EXPORT CUresult cuEventQuery(CUevent event) {
 
 SIM_EXPORT CUresult cuEventSynchronize(CUevent event) {
     SIM_ENTER(cuEventSynchronize);
+    uint64_t stream;
     {
         const Locked lock;
-        if (const CUresult code = observe(find<Event>(event)); code != CUDA_SUCCESS)
+        const auto* synchronized = find<Event>(event);
+        if (const CUresult code = observe(synchronized); code != CUDA_SUCCESS)
             return code;
+        stream = synchronized->stream;
     }
     wait_as_long_as_told();
-    give_back_pool_memory();
+    give_back_pool_memory(stream);
     return CUDA_SUCCESS;
 }
 

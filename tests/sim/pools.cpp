@@ -12,12 +12,17 @@
 
 namespace keepgraph::sim {
 
+struct Freed {
+    size_t size;
+    uint64_t stream;  // its id; 0: the free is over
+};
+
 struct MemoryPool : Object<Kind::pool> {
     int device = 0;
     bool is_default = false;
     cuuint64_t used = 0, used_high = 0;
     size_t blocks = 0;                     // in use
-    std::map<CUdeviceptr, size_t> freed;   // and still mapped, with their sizes
+    std::map<CUdeviceptr, Freed> freed;    // and still mapped
     std::map<int, cuuint64_t> attributes;  // what was set
 };
 
@@ -118,7 +123,7 @@ CUresult free_async(CUdeviceptr dptr, CUstream handle) {
     }
     if (block->origin != Origin::stream_ordered && block->origin != Origin::device)
         return CUDA_ERROR_INVALID_VALUE;
-    release(dptr);
+    release(dptr, stream->id);
     return CUDA_SUCCESS;
 }
 
@@ -141,35 +146,50 @@ bool is_int(CUmemPool_attribute attribute) {
     return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
 }
 
-void close_freed(MemoryPool& of) {
-    for (const auto& [start, size] : of.freed)
-        close_addresses(start, size);
-    of.freed.clear();
+/// The frees in `stream` are over. Memory goes only when the pool has nothing in use and holds more than it is to keep.
+void give_back(MemoryPool& of, uint64_t stream) {
+    cuuint64_t held = 0;
+    for (auto& [start, freed] : of.freed) {
+        held += freed.size;
+        if (stream == any_stream || freed.stream == stream || freed.stream == any_stream)
+            freed.stream = 0;
+    }
+    if (of.blocks != 0 || held <= of.attributes[CU_MEMPOOL_ATTR_RELEASE_THRESHOLD])
+        return;
+    std::erase_if(of.freed, [](const auto& entry) {
+        const auto& [start, freed] = entry;
+        if (freed.stream != 0)
+            return false;
+        close_addresses(start, freed.size);
+        return true;
+    });
 }
 
-}  // namespace
-
-void pool_memory_freed(const Block& block) {
-    MemoryPool& of = *block.pool;
-    of.used -= block.size;
-    of.freed[block.start] = block.size;
-    --of.blocks;
-    if (of.kind == Kind::pool)
-        return;
-    close_freed(of);
+/// What is left of a pool that was destroyed.
+void end(MemoryPool& of) {
+    of.attributes.clear();
+    give_back(of, any_stream);
+    of.freed.clear();  // nobody asks it any more when its addresses are handed out again
     if (of.blocks == 0)
         pool<MemoryPool>().give(&of);
 }
 
-void give_back_pool_memory() {
+}  // namespace
+
+void pool_memory_freed(const Block& block, uint64_t stream) {
+    MemoryPool& of = *block.pool;
+    of.used -= block.size;
+    --of.blocks;
+    of.freed[block.start] = {block.size, stream};
+    if (of.kind != Kind::pool)
+        end(of);
+    else if (stream == 0)
+        give_back(of, stream);
+}
+
+void give_back_pool_memory(uint64_t stream) {
     const Locked lock;
-    pool<MemoryPool>().for_each([](MemoryPool* each) {
-        cuuint64_t held = 0;
-        for (const auto& [start, size] : each->freed)
-            held += size;
-        if (each->blocks == 0 && held > each->attributes[CU_MEMPOOL_ATTR_RELEASE_THRESHOLD])
-            close_freed(*each);
-    });
+    pool<MemoryPool>().for_each([&](MemoryPool* each) { give_back(*each, stream); });
 }
 
 }  // namespace keepgraph::sim
@@ -237,12 +257,9 @@ SIM_EXPORT CUresult cuMemPoolDestroy(CUmemoryPool handle) {
     auto* dying = find<MemoryPool>(handle);
     if (dying == nullptr || dying->is_default)
         return CUDA_ERROR_INVALID_VALUE;
-    // Its memory that is in use stays so, and is the last that knows it.
-    close_freed(*dying);
-    if (dying->blocks == 0)
-        pool<MemoryPool>().give(dying);
-    else
-        dying->kind = Kind::dead;
+    // Blocks in use know their pool to the end, although nobody finds it any more.
+    dying->kind = Kind::dead;
+    end(*dying);
     return CUDA_SUCCESS;
 }
 

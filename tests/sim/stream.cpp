@@ -122,6 +122,7 @@ SIM_EXPORT CUresult cuStreamDestroy_v2(CUstream handle) {
 SIM_EXPORT CUresult cuStreamSynchronize(CUstream handle) {
     SIM_ENTER(cuStreamSynchronize);
     SIM_CONTEXT(context);
+    uint64_t id;
     {
         const Locked lock;
         const Stream* stream = stream_of(handle);
@@ -129,9 +130,10 @@ SIM_EXPORT CUresult cuStreamSynchronize(CUstream handle) {
             return CUDA_ERROR_INVALID_HANDLE;
         if (const CUresult code = check_observation(stream); code != CUDA_SUCCESS)
             return code;
+        id = stream->id;
     }
     wait_as_long_as_told();
-    give_back_pool_memory();
+    give_back_pool_memory(id);
     return context->lost;
 }
 

@@ -36,6 +36,7 @@ struct Event : Object<Kind::event> {
     Context* context = nullptr;
     unsigned flags = 0;
     bool recorded = false;
+    uint64_t stream = 0;  // id of the one it was last recorded in
     double milliseconds = 0;
     std::shared_ptr<Capture> capture;  // last recorded in a capturing stream
     std::vector<Dependency> after;

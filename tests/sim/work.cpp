@@ -206,7 +206,7 @@ CUresult run(const Work& work) {
                               if (block->origin == Origin::graph) {
                                   remove_block(w.dptr);
                               } else {
-                                  release(w.dptr);
+                                  release(w.dptr, any_stream);
                               }
                               return CUDA_SUCCESS;
                           },
