@@ -51,6 +51,19 @@ TEST(Addresses, SetThatRunsIntoASecondMappingUsesBoth) {
     EXPECT_EQ(reference.at("address"), findings[0].at("allocation").at("address"));
 }
 
+/// Large dead memory cannot be read, so it is told from pageable memory that took the addresses over.
+TEST(Addresses, OfDeadMemoryAreKnownToAGraphThatIsMadeLater) {
+    for (const char* way : {"managed_gone", "mapped_gone"}) {
+        SCOPED_TRACE(way);
+        const Outcome outcome = expect_transparent({hostile("addresses"), way}, Conditions{});
+        const Summary summary = summary_or_fail(outcome);
+        EXPECT_EQ(summary.graphs, 2) << outcome.describe();
+        EXPECT_EQ(summary.findings, 1) << outcome.describe();
+        EXPECT_EQ(count_lines_with(keepgraph_lines(outcome.err), "graph 2 is about to use 2097152 bytes of "), 1u)
+            << outcome.describe();
+    }
+}
+
 struct Healthy {
     const char* way;
     long graphs;

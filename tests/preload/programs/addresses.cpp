@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses that come to belong to other memory, or to the same memory anew. `second` and `across` have one mistake,
-// the others none:
+// Addresses that come to belong to other memory, or to the same memory anew. `second`, `across` and the two that end in
+// `_gone` have one mistake, the others none:
 //   second      a graph reads two mappings of one reservation, the second of which is unmapped
 //   across      a graph sets memory from the first of them into the second, which is unmapped
 //   first       the first is unmapped, after its node was pointed at the second
 //   managed     managed memory of a graph is freed, and its addresses become pageable memory, which another graph reads
 //   mapped      the same with memory that is unmapped
+//   managed_gone, mapped_gone  nothing takes the addresses, and the other graph is made to read what is gone
 //   registered  host memory of a graph is unregistered and registered again, and another graph made on it
 #include <sys/mman.h>
 
@@ -96,7 +97,7 @@ void set_across(Scene& scene) {
     say("cuGraphLaunch", scene.cu.launch(scene.exec, scene.stream));
 }
 
-void become_pageable(Scene& scene, bool by_mapping) {
+void lose(Scene& scene, bool by_mapping, bool become_pageable) {
     CUdeviceptr base = 0;
     if (by_mapping)
         base = map(1);
@@ -110,6 +111,13 @@ void become_pageable(Scene& scene, bool by_mapping) {
         say("cuMemAddressFree", driver_function<decltype(cuMemAddressFree)>("cuMemAddressFree")(base, mapping_bytes));
     } else {
         say("cuMemFree", scene.cu.free(base));
+    }
+    if (!become_pageable) {
+        const CUgraph graph = empty_graph();
+        add_kernel(graph, Scale(scene, base));
+        scene.exec = exec_of(scene, graph);
+        scene.replay("the graph of what is gone");
+        return;
     }
     void* const pages = map_pages(reinterpret_cast<void*>(base), MAP_FIXED);
     std::memset(pages, 0, mapping_bytes);
@@ -147,6 +155,6 @@ int main(int argc, char** argv) {
     else if (way.is("registered"))
         register_again(scene);
     else
-        become_pageable(scene, way.is("mapped"));
+        lose(scene, way.is("mapped") || way.is("mapped_gone"), way.is("managed") || way.is("mapped"));
     return 0;
 }
