@@ -29,6 +29,7 @@ class GraphSnapshotChange : public unit_tests::OnFakeDriver {
     }
 
     Functions functions;
+    Renumbering renumbered;
     FakeGraph graph;
     FakeFunction one{"one", {{0, 8}}};
     FakeFunction wider{"wider", {{8, 8}}};
@@ -134,7 +135,7 @@ TEST_F(GraphSnapshotChange, EachTypeTakesItsOwnParametersOnly) {
         EXPECT_EQ(snapshot.set_host({0, i}, {nullptr, &data}), i == 2) << i;
         EXPECT_EQ(snapshot.set_event({0, i}, event), i == 3 || i == 4) << i;
         EXPECT_FALSE(snapshot.set_kernel({0, i}, parameters_of(one, value), functions)) << i;
-        EXPECT_FALSE(snapshot.set_child({0, i}, graph.handle(), functions, moved)) << i;
+        EXPECT_FALSE(snapshot.set_child({0, i}, Snapshot::read(graph.handle(), functions), moved)) << i;
     }
     const Body& body = snapshot.bodies()[0];
     EXPECT_EQ(body.copies.at(0).srcDevice, 0x1000u);
@@ -169,7 +170,7 @@ TEST_F(GraphSnapshotChange, NewChildTakesThePlaceOfTheOldOneAndAllBelowIt) {
     Snapshot snapshot = read();
     ASSERT_EQ(snapshot.bodies().size(), 5u);
     std::vector<std::uint32_t> moved;
-    ASSERT_TRUE(snapshot.set_child({0, 0}, replacement.handle(), functions, moved));
+    ASSERT_TRUE(snapshot.set_child({0, 0}, Snapshot::read(replacement.handle(), functions), moved));
     EXPECT_EQ(moved, (std::vector<std::uint32_t>{0, UINT32_MAX, UINT32_MAX, 1, 2}));
     const auto& bodies = snapshot.bodies();
     ASSERT_EQ(bodies.size(), 4u);
@@ -202,13 +203,13 @@ TEST_F(GraphSnapshotChange, NodesOfAChildThatWasSetKeepTheirHandles) {
     std::vector<std::uint32_t> moved;
     ASSERT_TRUE(snapshot.find(leaf.handle(), place));
     ASSERT_TRUE(snapshot.find(holder.handle(), place));
-    ASSERT_TRUE(snapshot.set_child(place, other_middle.handle(), functions, moved));
+    ASSERT_TRUE(snapshot.set_child(place, Snapshot::read(other_middle.handle(), functions), moved));
     ASSERT_TRUE(snapshot.find(leaf.handle(), place));
     EXPECT_EQ(place, (Place{2, 0}));
     ASSERT_TRUE(snapshot.set_memset(place, {5, 0, 0, 1, 1, 1}));
     EXPECT_EQ(snapshot.bodies()[2].sets.at(0).dst, 5u);
     ASSERT_TRUE(snapshot.find(holder.handle(), place));
-    ASSERT_TRUE(snapshot.set_child(place, wider.handle(), functions, moved));
+    ASSERT_TRUE(snapshot.set_child(place, Snapshot::read(wider.handle(), functions), moved));
     EXPECT_FALSE(snapshot.find(leaf.handle(), place)) << "another shape: it is none of these";
 }
 
@@ -226,7 +227,7 @@ TEST_F(GraphSnapshotChange, ShapeOfTheFirstTemplateIsKept) {
     Snapshot after = Snapshot::read(later.handle(), functions);
     Place place;
     EXPECT_TRUE(after.find(again.handle(), place));
-    ASSERT_TRUE(after.take_shape(std::move(before)));
+    ASSERT_TRUE(after.take_shape(std::move(before), renumbered));
     EXPECT_TRUE(after.edges_known());
     EXPECT_EQ(after.bodies()[0].edges.size(), 1u);
     EXPECT_TRUE(after.find(first.handle(), place)) << "later calls name the nodes of the first template";
@@ -250,7 +251,7 @@ TEST_F(GraphSnapshotChange, NodesOfAChildThatIsSetStayOffAndKeepTheirEdges) {
     snapshot.set_enabled(place, false);
     std::vector<std::uint32_t> moved;
     ASSERT_TRUE(snapshot.find(holder.handle(), place));
-    ASSERT_TRUE(snapshot.set_child(place, same.handle(), functions, moved));
+    ASSERT_TRUE(snapshot.set_child(place, Snapshot::read(same.handle(), functions), moved));
     ASSERT_EQ(snapshot.bodies().size(), 2u);
     EXPECT_TRUE(snapshot.bodies()[1].nodes[0].enabled);
     EXPECT_FALSE(snapshot.bodies()[1].nodes[1].enabled);
@@ -289,7 +290,7 @@ TEST_F(GraphSnapshotChange, OtherOrderOrOtherChildrenAreNotTheSameShape) {
     deep.add_child(deeper);
     for (FakeGraph* const other : {&turned, &shorter, &deep, &other_type}) {
         Snapshot after = Snapshot::read(other->handle(), functions);
-        EXPECT_FALSE(after.take_shape(std::move(before)));
+        EXPECT_FALSE(after.take_shape(std::move(before), renumbered));
         EXPECT_EQ(after.bodies()[0].nodes[0].handle, other->nodes[0].handle()) << "nothing is taken";
     }
 }
