@@ -236,6 +236,70 @@ TEST_F(GraphSnapshotChange, ShapeOfTheFirstTemplateIsKept) {
     EXPECT_EQ(word(after.bodies()[0], after.bodies()[0].kernels[0]), 2u);
 }
 
+TEST_F(GraphSnapshotChange, NodesAreKnownAgainByTheirEdges) {
+    // A chain of two kernels, made in the other order.
+    FakeNode& first = graph.add_kernel(one, std::uint64_t{1});
+    FakeNode& last = graph.add_kernel(wider, std::uint64_t{2});
+    graph.edges = {{&first, &last, {}}};
+    FakeGraph later;
+    FakeNode& later_last = later.add_kernel(wider, std::uint64_t{20});
+    FakeNode& later_first = later.add_kernel(one, std::uint64_t{10});
+    later.edges = {{&later_first, &later_last, {}}};
+    for (const bool known : {true, false}) {
+        Snapshot before = read();
+        if (known)
+            before.read_edges(graph.handle());
+        before.set_enabled({0, 1}, false);
+        Snapshot after = Snapshot::read(later.handle(), functions);
+        EXPECT_FALSE(before.runs_the_same(after));
+        EXPECT_TRUE(before.runs_the_same(before));
+        after.read_edges(later.handle());
+        ASSERT_TRUE(after.take_shape(std::move(before), renumbered));
+        const Body& body = after.bodies()[0];
+        Place place;
+        ASSERT_TRUE(after.find(first.handle(), place));
+        EXPECT_EQ(place, (Place{0, 0})) << "numbers stay";
+        EXPECT_EQ(body.kernels[body.nodes[0].detail].function->mangled, known ? "one" : "wider");
+        EXPECT_TRUE(body.nodes[0].enabled);
+        EXPECT_FALSE(body.nodes[1].enabled);
+        EXPECT_EQ(renumbered.at(0), known ? (std::vector<std::uint32_t>{1, 0}) : std::vector<std::uint32_t>{});
+        if (known) {
+            EXPECT_EQ(body.edges.at(0).from, 0u);
+        }
+    }
+}
+
+TEST_F(GraphSnapshotChange, NodesOfAChildThatIsSetAreKnownAgainByTheirEdges) {
+    FakeGraph inner, later;
+    FakeNode& first = inner.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    FakeNode& last = inner.add(CU_GRAPH_NODE_TYPE_MEMSET);
+    inner.edges = {{&first, &last, {}}};
+    FakeNode& later_last = later.add(CU_GRAPH_NODE_TYPE_MEMSET);
+    FakeNode& later_first = later.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    later.edges = {{&later_first, &later_last, {}}};
+    FakeNode& holder = graph.add_child(inner);
+    for (const bool known : {true, false}) {
+        Snapshot snapshot = read();
+        Snapshot child = Snapshot::read(later.handle(), functions);
+        Place place;
+        ASSERT_TRUE(snapshot.find(holder.handle(), place));
+        EXPECT_EQ(snapshot.child_of(place), 1u);
+        EXPECT_FALSE(snapshot.runs_the_same(child, 1));
+        if (known) {
+            snapshot.read_edges(graph.handle());
+            child.read_edges(later.handle());
+        }
+        std::vector<std::uint32_t> moved;
+        ASSERT_TRUE(snapshot.set_child(place, std::move(child), moved));
+        EXPECT_EQ(snapshot.handles_lost(), !known);
+        ASSERT_EQ(snapshot.find(last.handle(), place), known);
+        if (known) {
+            EXPECT_EQ(place, (Place{1, 1}));
+            EXPECT_TRUE(snapshot.set_memset(place, {5, 0, 0, 1, 1, 1}));
+        }
+    }
+}
+
 TEST_F(GraphSnapshotChange, NodesOfAChildThatIsSetStayOffAndKeepTheirEdges) {
     FakeGraph inner, same;
     FakeNode& first = inner.add(CU_GRAPH_NODE_TYPE_EMPTY);
@@ -292,6 +356,7 @@ TEST_F(GraphSnapshotChange, OtherOrderOrOtherChildrenAreNotTheSameShape) {
         Snapshot after = Snapshot::read(other->handle(), functions);
         EXPECT_FALSE(after.take_shape(std::move(before), renumbered));
         EXPECT_EQ(after.bodies()[0].nodes[0].handle, other->nodes[0].handle()) << "nothing is taken";
+        EXPECT_TRUE(after.handles_lost());
     }
 }
 
