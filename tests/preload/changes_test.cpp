@@ -49,6 +49,46 @@ TEST(ChangesOfDeadHostMemory, ThatStaysReadableArePossible) {
     EXPECT_EQ(findings[0].at("references")[0].at("slot"), "src");
 }
 
+class ChangesInAnotherOrder : public testing::TestWithParam<const char*> {};
+
+TEST_P(ChangesInAnotherOrder, HandlesOfTheFirstTemplateNameTheirNodes) {
+    const std::string kind = GetParam();
+    for (const bool used : {false, true}) {
+        TempFolder folder;
+        const Outcome outcome =
+            expect_transparent({hostile("reordered"), kind, used ? "used" : "unused"}, recorded(folder, "findings"));
+        EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+        const Summary summary = summary_or_fail(outcome);
+        EXPECT_EQ(summary.replays, 2) << outcome.describe();
+        EXPECT_EQ(summary.opaque, 0);
+        const Recording recording = Recording::only_one_in(folder.path());
+        const std::vector<Json> findings = recording.findings();
+        ASSERT_EQ(findings.size(), used ? 1u : 0u) << outcome.describe();
+        if (!used)
+            continue;
+        const Json& reference = findings[0].at("references").at(0);
+        EXPECT_EQ(reference.at("node"), kind == "off" ? 0 : 1);
+        EXPECT_EQ(reference.at("slot"), kind == "copy" ? "src" : "parameter 0 +0");
+        EXPECT_EQ(reference.value("path", ""), kind == "child" ? "child#0" : "");
+        const Json graph = recording.graph(1);
+        const Json& body = kind == "child" ? graph.at("graphs").at(0) : graph;
+        ASSERT_EQ(body.at("edges").size(), 1u);
+        EXPECT_EQ(body.at("edges")[0].at("from"), 0);
+        EXPECT_EQ(body.at("nodes")[0].at("kernel_name"), "kg_scale");
+        EXPECT_EQ(body.at("nodes")[1].value("enabled", true), kind != "off");
+    }
+}
+INSTANTIATE_TEST_SUITE_P(All, ChangesInAnotherOrder, testing::Values("kernels", "copy", "off", "child"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(ChangesInAnotherOrderWithoutEdges, NodesThatCannotBeToldApartAreOpaque) {
+    // Without a recording nobody reads edges, so which node the handle names is not known.
+    const Outcome outcome = expect_transparent({hostile("reordered"), "copy", "unused"});
+    const Summary summary = summary_or_fail(outcome);
+    EXPECT_EQ(summary.findings, 0) << outcome.describe();
+    EXPECT_EQ(summary.opaque, 2) << outcome.describe();
+}
+
 class ChangesDuringAFree : public testing::TestWithParam<const char*> {};
 
 TEST_P(ChangesDuringAFree, AreFoundAtTheNextLaunch) {
