@@ -4,9 +4,10 @@
 //   kernels   two kernels; the first is set to another buffer after the update
 //   copy      the same, but the second node is a copy
 //   off       twice the same kernel; the second was switched off before the update
+//   off_copy  the second node is a copy, which was switched off
 //   child     as kernels, inside a child graph that is set
 // and WHAT is freed before the last launch: `unused` frees what the exec no longer uses, `used` the buffer of the node
-// that was not named (of `off`: of the one that runs).
+// that was not named (of `off` and `off_copy`: of the one that runs).
 #include "made_graph.h"
 
 namespace {
@@ -34,7 +35,7 @@ struct Pair {
 
 CUgraphNode add_second(const Scene& scene, const Way& way, CUgraph graph, CUdeviceptr in) {
     CUgraphNode node = nullptr;
-    if (way.is("copy")) {
+    if (way.is("copy") || way.is("off_copy")) {
         static const auto add = driver_function<decltype(cuGraphAddMemcpyNode)>("cuGraphAddMemcpyNode");
         CUDA_MEMCPY3D copy{};
         copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
@@ -73,6 +74,7 @@ Pair pair_of(const Scene& scene, const Way& way, CUdeviceptr first, CUdeviceptr 
 
 int main(int argc, char** argv) {
     const Way way(argc, argv, "kernels");
+    const bool off = way.is("off") || way.is("off_copy");
     const bool used = argc > 2 && std::strcmp(argv[2], "used") == 0;
     static Scene scene;
     scene.open();
@@ -100,17 +102,17 @@ int main(int argc, char** argv) {
         const auto update = driver_function<decltype(cuGraphExecUpdate_v2)>("cuGraphExecUpdate_v2");
         const auto enable = driver_function<decltype(cuGraphNodeSetEnabled)>("cuGraphNodeSetEnabled");
         scene.exec = exec_of(scene, named.graph);
-        if (way.is("off"))
+        if (off)
             say("cuGraphNodeSetEnabled", enable(scene.exec, named.second, 0));
         CUgraphExecUpdateResultInfo info{};
         say("cuGraphExecUpdate", update(scene.exec, later.graph, &info));
     }
-    if (!way.is("off"))
+    if (!off)
         set_kernel(scene.exec, named.first, Scale(scene, given));
     scene.replay("after the update");
     for (const CUdeviceptr buffer : before)
         must("cuMemFree", scene.cu.free(buffer));
-    must("cuMemFree", scene.cu.free(way.is("off") == used ? after[0] : after[1]));
+    must("cuMemFree", scene.cu.free(off == used ? after[0] : after[1]));
     scene.replay("after the free");
     return 0;
 }
