@@ -43,10 +43,14 @@ TEST(GraphPairing, NodeThatIsReachedTwiceMustBeTheSameBothTimes) {
     // A diamond: 0 before 1 and 2, both before 3. In the other, what 2 follows is another root.
     const Body diamond = body_of(4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}});
     EXPECT_EQ(pair_nodes(diamond, body_of(4, {{1, 0}, {3, 0}, {2, 1}, {2, 3}})), (Pairs{3, 1, 0, 2}));
-    const Body two_roots = body_of(5, {{0, 1}, {4, 2}, {1, 3}, {2, 3}});
-    const Body one_root = body_of(5, {{0, 1}, {0, 2}, {1, 3}, {2, 3}});
+    EXPECT_EQ(pair_nodes(diamond, body_of(4, {{0, 1}, {1, 2}, {1, 3}, {2, 3}})), std::nullopt);
+    const Body two_roots = body_of(5, {{0, 1}, {4, 2}, {1, 3}, {2, 3}, {0, 3}});
+    const Body one_root = body_of(5, {{0, 1}, {0, 2}, {1, 3}, {2, 3}, {4, 3}});
     EXPECT_EQ(pair_nodes(two_roots, one_root), std::nullopt);
     EXPECT_EQ(pair_nodes(one_root, two_roots), std::nullopt);
+    // No graph holds a loop; were there one, two nodes could still not stand for the same.
+    EXPECT_EQ(pair_nodes(body_of(5, {{4, 0}, {0, 1}, {0, 2}, {3, 3}}), body_of(5, {{4, 0}, {0, 1}, {3, 2}, {4, 3}})),
+              std::nullopt);
 }
 
 TEST(GraphPairing, OtherTopologyIsNotPaired) {
