@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
+#include <functional>
 #include <utility>
 
 #include "driver/api.h"
+#include "graph/pairing.h"
 
 namespace keepgraph::graph {
 namespace {
@@ -166,22 +167,6 @@ bool read_node(Body& body, Node& node, LastFunction& functions) {
     }
 }
 
-bool same_types(const Body& a, const Body& b) {
-    return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
-                      [](const Node& x, const Node& y) { return x.type == y.type; });
-}
-
-// `fresh` was read from another graph of the same shape: it takes the edges of `old`, and what belongs to the nodes of
-// the exec, not to their parameters.
-void adopt(Body& fresh, Body& old) {
-    fresh.edges = std::move(old.edges);
-    fresh.edges_known = old.edges_known;
-    for (std::size_t node = 0; node < fresh.nodes.size(); ++node) {
-        fresh.nodes[node].handle = old.nodes[node].handle;
-        fresh.nodes[node].enabled = old.nodes[node].enabled;
-    }
-}
-
 std::size_t bytes_of(const Body& body) noexcept {
     return body.nodes.capacity() * sizeof(Node) + body.edges.capacity() * sizeof(Edge) +
            body.kernels.capacity() * sizeof(Kernel) + body.copies.capacity() * sizeof(CUDA_MEMCPY3D) +
@@ -199,6 +184,28 @@ void drop(Body& body) noexcept {
     body.edges_known = false;
     for (Kernel& kernel : body.kernels)
         drop(kernel);
+}
+
+// `edges` are those that end at one node. cuGraphGetEdges does not give them in the order in which they were added.
+void put_in_order_of_addition(const Body& body, std::span<Edge> edges) {
+    const auto& api = driver::api();
+    const CUgraphNode node = body.nodes[edges.front().to].handle;
+    std::vector<CUgraphNode> from(edges.size());
+    std::vector<CUgraphEdgeData> data(edges.size());
+    std::size_t count = edges.size();
+    if (!ask(api.cuGraphNodeGetDependencies_v2, node, from.data(), data.data(), &count) &&
+        !ask(api.cuGraphNodeGetDependencies, node, from.data(), &count))
+        return;
+    std::unordered_map<CUgraphNode, std::size_t> place;
+    for (std::size_t i = 0; i < from.size(); ++i)
+        place.emplace(from[i], i);
+    std::stable_sort(edges.begin(), edges.end(), [&](const Edge& a, const Edge& b) {
+        return place[body.nodes[a.from].handle] < place[body.nodes[b.from].handle];
+    });
+}
+
+bool all_found(const std::vector<Match>& matches) {
+    return std::all_of(matches.begin(), matches.end(), std::mem_fn(&Match::found));
 }
 
 // Calls `found(node, graph)` for each child graph.
@@ -231,25 +238,20 @@ void read_body(Body& body, CUgraph graph, Functions& functions, Found found) {
 
 }  // namespace
 
-Snapshot Snapshot::read(CUgraph graph, Functions& functions) {
-    Snapshot snapshot;
-    snapshot.read_bodies(graph, 0, 0, functions);
-    return snapshot;
-}
-
 // A list of what is to be read, not recursion: this runs on the host's stack, which a program that nests graphs a
 // thousand deep may have made small.
-void Snapshot::read_bodies(CUgraph graph, std::uint32_t parent, std::uint32_t at, Functions& functions) {
+Snapshot Snapshot::read(CUgraph graph, Functions& functions) {
     struct Pending {
         CUgraph graph;
         std::uint32_t parent;
         std::uint32_t node;
     };
-    std::vector<Pending> pending{{graph, parent, at}};
+    Snapshot snapshot;
+    std::vector<Pending> pending{{graph, 0, 0}};
     while (!pending.empty()) {
         const Pending next = pending.back();
         pending.pop_back();
-        const auto index = static_cast<std::uint32_t>(bodies_.size());
+        const auto index = static_cast<std::uint32_t>(snapshot.bodies_.size());
         const std::size_t others = pending.size();
         Body body;
         body.parent = next.parent;
@@ -257,9 +259,14 @@ void Snapshot::read_bodies(CUgraph graph, std::uint32_t parent, std::uint32_t at
         read_body(body, next.graph, functions, [&](std::uint32_t node, CUgraph child) {
             pending.push_back({child, index, node});
         });
-        bodies_.push_back(std::move(body));
+        snapshot.bodies_.push_back(std::move(body));
         std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(others), pending.end());  // the first comes next
     }
+    snapshot.note_memory_nodes();
+    return snapshot;
+}
+
+void Snapshot::note_memory_nodes() noexcept {
     has_memory_nodes_ =
         std::any_of(bodies_.begin(), bodies_.end(), [](const Body& body) { return !body.memories.empty(); });
 }
@@ -310,8 +317,13 @@ void Snapshot::read_edges_of(std::size_t which, CUgraph graph) {
             return;  // the template changed since: these are not the edges of what was instantiated
         edges.push_back({begin->second, end->second, data[i].from_port, data[i].to_port, data[i].type});
     }
-    std::sort(edges.begin(), edges.end(),
-              [](const Edge& a, const Edge& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
+    std::stable_sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.to < b.to; });
+    for (auto first = edges.begin(); first != edges.end();) {
+        const auto last = std::find_if(first, edges.end(), [&](const Edge& edge) { return edge.to != first->to; });
+        if (last - first > 1)
+            put_in_order_of_addition(body, {first, last});
+        first = last;
+    }
     body.edges = std::move(edges);
     body.edges_known = true;
 }
@@ -360,16 +372,26 @@ bool Snapshot::find(CUgraphNode handle, Place& place) {
     return true;
 }
 
-bool Snapshot::take_shape(Snapshot&& first) {
-    const auto same_shape = [](const Body& a, const Body& b) {
-        return a.parent == b.parent && a.node == b.node && same_types(a, b);
-    };
-    if (!std::equal(bodies_.begin(), bodies_.end(), first.bodies_.begin(), first.bodies_.end(), same_shape))
+bool Snapshot::runs_the_same(const Snapshot& later, std::uint32_t root) const {
+    const std::vector<Match> matches = match_bodies(bodies_, root, later.bodies_);
+    for (std::size_t i = 0; i < matches.size(); ++i)
+        if (!matches[i].found() || !same_kernels(bodies_[matches[i].body], later.bodies_[i]))
+            return false;
+    return true;
+}
+
+bool Snapshot::take_shape(Snapshot&& first, Renumbering& moved) {
+    std::vector<Match> matches = match_bodies(first.bodies_, 0, bodies_);
+    const bool complete = bodies_.size() == first.bodies_.size() && all_found(matches);
+    handles_lost_ = first.handles_lost_ || !complete;
+    if (!complete)
         return false;
-    for (std::size_t i = 0; i < bodies_.size(); ++i)
-        adopt(bodies_[i], first.bodies_[i]);
+    adopt(bodies_, first.bodies_, matches);
     of_root_ = std::move(first.of_root_);
-    of_children_ = std::move(first.of_children_);
+    of_children_.clear();
+    moved.clear();
+    for (Match& match : matches)
+        moved.push_back(std::move(match.nodes));
     return true;
 }
 
@@ -414,38 +436,43 @@ bool Snapshot::set_event(const Place& place, CUevent event) {
     return node.readable = true;
 }
 
-bool Snapshot::set_child(const Place& place, CUgraph graph, Functions& functions, std::vector<std::uint32_t>& moved) {
+std::uint32_t Snapshot::child_of(const Place& place) const noexcept {
+    for (std::uint32_t i = 1; i < bodies_.size(); ++i)
+        if (Place{bodies_[i].parent, bodies_[i].node} == place)
+            return i;
+    return 0;
+}
+
+bool Snapshot::set_child(const Place& place, Snapshot&& child, std::vector<std::uint32_t>& moved) {
     if (at(place).type != CU_GRAPH_NODE_TYPE_GRAPH)
         return false;
+    // The program goes on to name the nodes by the handles of the template that the exec was made from.
+    if (const std::uint32_t old = child_of(place); old != 0) {
+        const std::vector<Match> matches = match_bodies(bodies_, old, child.bodies_);
+        adopt(child.bodies_, bodies_, matches);
+        handles_lost_ = handles_lost_ || !all_found(matches);
+    }
     // The old body goes with everything below it; the others keep their order and get new numbers. That of `place`
     // keeps its own: what is below a body comes after it.
     const std::vector<bool> goes = bodies_below(place);
     moved.assign(bodies_.size(), UINT32_MAX);
     std::vector<Body> kept;
-    std::map<Place, std::pair<std::uint32_t, Body>> gone;  // by the node that held it: old number, body
     for (std::uint32_t i = 0; i < bodies_.size(); ++i) {
-        if (goes[i]) {
-            const Place holder{bodies_[i].parent, bodies_[i].node};
-            gone.emplace(holder, std::pair(i, std::move(bodies_[i])));
+        if (goes[i])
             continue;
-        }
         moved[i] = static_cast<std::uint32_t>(kept.size());
         bodies_[i].parent = moved[bodies_[i].parent];
         kept.push_back(std::move(bodies_[i]));
     }
-    bodies_ = std::move(kept);
-    const std::size_t first = bodies_.size();
-    read_bodies(graph, place.body, place.node, functions);
-    // The program goes on to name the nodes by the handles of the template that the exec was made from.
-    std::vector<std::uint32_t> was(bodies_.size(), UINT32_MAX);  // old number of each new body
-    for (std::size_t i = first; i < bodies_.size(); ++i) {
-        Body& body = bodies_[i];
-        const auto old = gone.find({i == first ? place.body : was[body.parent], body.node});
-        if (old == gone.end() || !same_types(body, old->second.second))
-            continue;
-        was[i] = old->second.first;
-        adopt(body, old->second.second);
+    const auto first = static_cast<std::uint32_t>(kept.size());
+    for (Body& body : child.bodies_) {
+        body.parent += first;
+        kept.push_back(std::move(body));
     }
+    kept[first].parent = place.body;
+    kept[first].node = place.node;
+    bodies_ = std::move(kept);
+    note_memory_nodes();
     of_children_.clear();
     return true;
 }

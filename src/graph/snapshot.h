@@ -51,7 +51,7 @@ struct Body {
     std::uint32_t node = 0;    ///< that node
     bool edges_known = false;
     std::vector<Node> nodes;
-    std::vector<Edge> edges;
+    std::vector<Edge> edges;  ///< by `to`; those of one node in the order in which they were added, which updates go by
     std::vector<Kernel> kernels;
     std::vector<CUDA_MEMCPY3D> copies;
     std::vector<CUDA_MEMSET_NODE_PARAMS> sets;
@@ -71,6 +71,9 @@ struct Place {
     std::uint32_t node = 0;  ///< in that body
     auto operator<=>(const Place&) const = default;
 };
+
+/// New numbers of the nodes of each body; empty for a body whose nodes keep theirs.
+using Renumbering = std::vector<std::vector<std::uint32_t>>;
 
 /// A copy of what a template says, since templates are usually destroyed as soon as they are instantiated: node
 /// parameters, argument bytes, bodies of child graphs. Handles in it are values to compare and to print.
@@ -98,10 +101,16 @@ class Snapshot {
     /// The node with this template handle, in child graphs too: the driver lets programs set those as well. The first
     /// call builds an index, since programs that set parameters do so before each launch. May throw std::bad_alloc.
     bool find(CUgraphNode handle, Place& place);
-    /// This came from another template of the same shape: takes the edges of `first`, which of its nodes are on, and
-    /// the handles by which later calls name them. False, and nothing is taken, when the nodes do not come in the same
-    /// order.
-    bool take_shape(Snapshot&& first);
+    /// Whether nodes of the same types and kernels come in the same order in `later` and in the body `root` and below.
+    /// May throw std::bad_alloc.
+    bool runs_the_same(const Snapshot& later, std::uint32_t root = 0) const;
+    /// An update made the exec of `first` take over the template of this: takes the edges of `first`, which of its
+    /// nodes are on, the handles by which later calls name them, and their numbers, which `moved` tells of those that
+    /// had others. Nodes are paired as the driver does where the edges of both are known, else by their order. False,
+    /// and nothing is taken, when they cannot be. May throw std::bad_alloc.
+    bool take_shape(Snapshot&& first, Renumbering& moved);
+    /// Nodes could not be paired once: handles that find() does not know may be those of nodes here.
+    bool handles_lost() const noexcept { return handles_lost_; }
 
     // What cuGraphExec...SetParams said of the node there; false when the type does not fit or it cannot be read.
     bool set_kernel(const Place& place, const CUDA_KERNEL_NODE_PARAMS& params, Functions& functions);
@@ -109,9 +118,12 @@ class Snapshot {
     bool set_memset(const Place& place, const CUDA_MEMSET_NODE_PARAMS& params);
     bool set_host(const Place& place, const CUDA_HOST_NODE_PARAMS& params);
     bool set_event(const Place& place, CUevent event);
-    /// The bodies get other numbers: `moved` has the new one of each old one, UINT32_MAX for those that went. The new
-    /// bodies take the shape of the old ones where the nodes come in the same order.
-    bool set_child(const Place& place, CUgraph graph, Functions& functions, std::vector<std::uint32_t>& moved);
+    /// The body of that child graph, or 0 when there is none.
+    std::uint32_t child_of(const Place& place) const noexcept;
+    /// `child` was read from the graph that is the child from now on. The bodies get other numbers: `moved` has the new
+    /// one of each old one, UINT32_MAX for those that went. The new bodies take the shape of the old ones where the
+    /// nodes can be paired, as in take_shape().
+    bool set_child(const Place& place, Snapshot&& child, std::vector<std::uint32_t>& moved);
     void set_enabled(const Place& place, bool enabled) noexcept { at(place).enabled = enabled; }
     void set_unreadable(const Place& place) noexcept { at(place).readable = false; }
 
@@ -129,7 +141,7 @@ class Snapshot {
 
     Node& at(const Place& place) noexcept { return bodies_[place.body].nodes[place.node]; }
     void add_to(Index& index, std::uint32_t body);
-    void read_bodies(CUgraph graph, std::uint32_t parent, std::uint32_t node, Functions& functions);
+    void note_memory_nodes() noexcept;
     void read_edges_of(std::size_t body, CUgraph graph);
 
     std::vector<Body> bodies_;
@@ -138,6 +150,7 @@ class Snapshot {
     Index of_children_;
     bool has_memory_nodes_ = false;
     bool data_dropped_ = false;
+    bool handles_lost_ = false;
 };
 
 }  // namespace keepgraph::graph

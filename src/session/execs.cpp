@@ -85,6 +85,29 @@ std::string summary_of(const Exec& exec) {
            std::to_string(exec.inputs.size()) + " inputs, " + std::to_string(exec.opaque) + " opaque";
 }
 
+// The numbers of nodes that `moved` tells of.
+void renumber(liveness::Scan& scan, const graph::Renumbering& moved) {
+    if (std::all_of(moved.begin(), moved.end(), [](const auto& nodes) { return nodes.empty(); }))
+        return;
+    const auto number_of = [&](std::uint32_t body, std::uint32_t node) {
+        return moved[body].empty() ? node : moved[body][node];
+    };
+    for (liveness::Reference& reference : scan.references)
+        reference.node = number_of(reference.body, reference.node);
+    for (graph::Place& unanswered : scan.unanswered)
+        unanswered.node = number_of(unanswered.body, unanswered.node);
+    std::stable_sort(scan.references.begin(), scan.references.end(), [](const auto& a, const auto& b) {
+        return graph::Place{a.body, a.node} < graph::Place{b.body, b.node};
+    });
+}
+
+bool has_disabled_nodes(const graph::Snapshot& snapshot) {
+    for (const graph::Body& body : snapshot.bodies())
+        if (!std::all_of(body.nodes.begin(), body.nodes.end(), [](const graph::Node& node) { return node.enabled; }))
+            return true;
+    return false;
+}
+
 Template& template_of(Session& session, CUgraph graph) {
     Template& known = session.templates[graph];
     if (known.number == 0)
@@ -151,6 +174,33 @@ void read_missing_edges(Session& session, CUgraph graph) {
         execs_without_edges.fetch_sub(1, std::memory_order_relaxed);
     }
     found->second.without_edges.clear();
+}
+
+// The driver takes 700 ns to tell an edge, an update 90 to 350 per node, and some programs update before each launch:
+// so only where kernels come in another order, and for programs that name nodes by their handles.
+void read_edges_to_pair(Session& session, Exec& exec, std::uint32_t root, graph::Snapshot& later, CUgraph graph) {
+    if (!exec.nodes_named && exec.snapshot.runs_the_same(later, root))
+        return;
+    read_missing_edges(session, exec.origin);
+    if (exec.snapshot.bodies()[root].edges_known)
+        later.read_edges(graph);
+}
+
+void lose_sight(Session& session, Exec& exec) {
+    for (const liveness::Reference& reference : exec.references)
+        release(session, exec, reference);
+    exec.references.clear();
+    const auto& bodies = exec.snapshot.bodies();
+    for (std::uint32_t body = 0; body < bodies.size(); ++body)
+        for (std::uint32_t node = 0; node < bodies[body].nodes.size(); ++node) {
+            const graph::Node& lost = bodies[body].nodes[node];
+            if (!lost.readable || (lost.type != CU_GRAPH_NODE_TYPE_KERNEL && lost.type != CU_GRAPH_NODE_TYPE_MEMCPY &&
+                                   lost.type != CU_GRAPH_NODE_TYPE_MEMSET))
+                continue;
+            exec.snapshot.set_unreadable({body, node});
+            ++exec.opaque;
+            ++session.opaque;
+        }
 }
 
 void forget_missing_edges(Session& session, Exec& exec) {
@@ -238,12 +288,19 @@ void updated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
         if (found == session.execs.end())
             return;
         Exec& exec = *found->second;
-        // An update changes parameters, never the shape. Where the nodes come in the same order, edges and handles of
-        // the first template stay right; else edges are unknown: the driver takes 700 ns to tell one.
+        // An update changes parameters, never the shape: edges, handles and numbers of the first template stay, unless
+        // it cannot be told which node is which.
+        read_edges_to_pair(session, exec, 0, snapshot, graph);
         const std::size_t before = counted_bytes(exec.snapshot);
         const bool dropped = exec.snapshot.data_dropped();
-        if (!snapshot.take_shape(std::move(exec.snapshot)))
+        graph::Renumbering moved;
+        bool some_are_off = false;
+        if (snapshot.take_shape(std::move(exec.snapshot), moved)) {
+            renumber(scan, moved);
+        } else {
+            some_are_off = has_disabled_nodes(exec.snapshot);
             forget_missing_edges(session, exec);
+        }
         if (dropped)
             snapshot.drop_data();
         exec.snapshot = std::move(snapshot);
@@ -254,6 +311,8 @@ void updated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
         for (const liveness::Reference& old : exec.references)
             release(session, exec, old);
         exec.references = std::move(references);
+        if (some_are_off)
+            lose_sight(session, exec);
         keep_within(session, counted_bytes(exec.snapshot));
         note_update(session, exec, call, nullptr);
     });

@@ -178,10 +178,11 @@ void add_references(JsonText& json, const Exec& exec, std::vector<liveness::Refe
     json.end_array();
 }
 
-// Edges come sorted by `from`; for the other direction they are put in order by `to`.
+// Edges come sorted by `to`; for the other direction they are put in order by `from`.
 struct Neighbours {
-    explicit Neighbours(const Body& body) : edges(body.edges), by_end(body.edges) {
-        std::stable_sort(by_end.begin(), by_end.end(), [](const auto& a, const auto& b) { return a.to < b.to; });
+    explicit Neighbours(const Body& body) : by_end(body.edges), by_start(body.edges) {
+        std::stable_sort(by_start.begin(), by_start.end(),
+                         [](const auto& a, const auto& b) { return a.from < b.from; });
     }
     void add(JsonText& json, std::uint32_t node) {
         json.begin_array("dependencies");
@@ -189,13 +190,13 @@ struct Neighbours {
             json.value(by_end[before].from);
         json.end_array();
         json.begin_array("dependents");
-        for (; after < edges.size() && edges[after].from == node; ++after)
-            json.value(edges[after].to);
+        for (; after < by_start.size() && by_start[after].from == node; ++after)
+            json.value(by_start[after].to);
         json.end_array();
     }
 
-    const std::vector<graph::Edge>& edges;
-    std::vector<graph::Edge> by_end;
+    const std::vector<graph::Edge>& by_end;
+    std::vector<graph::Edge> by_start;
     std::size_t before = 0;
     std::size_t after = 0;
 };
@@ -227,7 +228,7 @@ void add_body(JsonText& json, const Exec& exec, std::uint32_t index, Names& name
     json.end_array();
     json.break_line();
     json.begin_array("edges");
-    for (const graph::Edge& edge : body.edges) {
+    for (const graph::Edge& edge : neighbours.by_start) {
         if (json.text().size() > most)
             break;
         json.break_line();

@@ -87,10 +87,16 @@ void change_node(const char* call, CUgraphExec handle, CUgraphNode node, Change 
         if (found == session.execs.end())
             return;
         Exec& exec = *found->second;
-        if (!exec.snapshot.find(node, place))
+        if (!exec.snapshot.find(node, place)) {
+            if (exec.snapshot.handles_lost()) {
+                lose_sight(session, exec);
+                note_update(session, exec, call, nullptr);
+            }
             return;
+        }
         const std::size_t before = counted_bytes(exec.snapshot);
         const std::uint32_t opaque = exec.opaque > 0 && new_parameters ? opaque_nodes(exec.snapshot, place) : 0;
+        exec.nodes_named = exec.nodes_named || exec.snapshot.node(place).type != CU_GRAPH_NODE_TYPE_GRAPH;
         if (!change(session, exec, place))
             exec.snapshot.set_unreadable(place);
         exec.opaque -= opaque;
@@ -146,8 +152,14 @@ void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUDA_M
 
 void node_set(const char* call, CUgraphExec exec, CUgraphNode node, CUgraph child) noexcept {
     change_node(call, exec, node, [&](Session& session, Exec& changed, const graph::Place& place) {
+        graph::Snapshot fresh = graph::Snapshot::read(child, session.functions);
+        if (const std::uint32_t old = changed.snapshot.child_of(place); old != 0) {
+            const std::size_t before = counted_bytes(changed.snapshot);
+            read_edges_to_pair(session, changed, old, fresh, child);
+            session.kept_bytes -= counted_bytes(changed.snapshot) - before;  // change_node() counts them
+        }
         std::vector<std::uint32_t> moved;
-        if (!changed.snapshot.set_child(place, child, session.functions, moved))
+        if (!changed.snapshot.set_child(place, std::move(fresh), moved))
             return false;
         for (liveness::Reference& reference : changed.references)
             reference.body = moved[reference.body];

@@ -71,6 +71,7 @@ struct Exec {
     std::uint32_t opaque = 0;                   ///< nodes that could not be looked into
     LaunchRecord* launches = nullptr;
     unsigned long updates = 0;
+    bool nodes_named = false;                          ///< single nodes were set, or switched, by their handles
     std::set<std::string> update_calls;                ///< whose first update was recorded
     std::set<std::uint64_t> reported;                  ///< allocations with a finding
     std::map<std::uint64_t, config::Grade> kept_back;  ///< allocations whose finding is below the grade of ON_FINDING

@@ -412,6 +412,22 @@ PROBE("nodes.lists") {
     out("count", static_cast<long long>(count));
     out("is_a", nodes[0] == a);
 }
+// A node's incoming edges, added against the order in which their nodes were made.
+PROBE("nodes.order_of_edges") {
+    Graph graph;
+    const CUgraphNode a = graph.empty(), b = graph.empty(), c = graph.empty();
+    for (const CUgraphNode from : {b, a})
+        MUST(CU(cuGraphAddDependencies)(static_cast<CUgraph>(graph), &from, &c, size_t{1}));
+    CUgraphNode nodes[2] = {}, to[2] = {};
+    CUgraphEdgeData data[2];
+    size_t count = 2;
+    out("dependencies", CU(cuGraphNodeGetDependencies_v2)(c, nodes, data, &count));
+    out("as_added", nodes[0] == b && nodes[1] == a);
+    out("dependencies_v1", CU(cuGraphNodeGetDependencies)(c, nodes, &count));
+    out("as_added", nodes[0] == b && nodes[1] == a);
+    out("edges", CU(cuGraphGetEdges_v2)(static_cast<CUgraph>(graph), nodes, to, data, &count));
+    out("as_added", nodes[0] == b && nodes[1] == a);
+}
 PROBE("nodes.dot") {
     char path[] = "/tmp/keepgraph-conformance-XXXXXX";
     const int file = mkstemp(path);

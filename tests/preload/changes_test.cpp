@@ -49,6 +49,49 @@ TEST(ChangesOfDeadHostMemory, ThatStaysReadableArePossible) {
     EXPECT_EQ(findings[0].at("references")[0].at("slot"), "src");
 }
 
+class ChangesInAnotherOrder : public testing::TestWithParam<const char*> {};
+
+TEST_P(ChangesInAnotherOrder, HandlesOfTheFirstTemplateNameTheirNodes) {
+    const std::string kind = GetParam();
+    for (const bool used : {false, true}) {
+        TempFolder folder;
+        const Outcome outcome =
+            expect_transparent({hostile("reordered"), kind, used ? "used" : "unused"}, recorded(folder, "findings"));
+        EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+        const Summary summary = summary_or_fail(outcome);
+        EXPECT_EQ(summary.replays, 2) << outcome.describe();
+        EXPECT_EQ(summary.opaque, 0);
+        const Recording recording = Recording::only_one_in(folder.path());
+        const std::vector<Json> findings = recording.findings();
+        ASSERT_EQ(findings.size(), used ? 1u : 0u) << outcome.describe();
+        if (!used)
+            continue;
+        const Json& reference = findings[0].at("references").at(0);
+        const bool off = kind == "off" || kind == "off_copy";
+        EXPECT_EQ(reference.at("node"), off ? 0 : 1);
+        EXPECT_EQ(reference.at("slot"), kind == "copy" ? "src" : "parameter 0 +0");
+        EXPECT_EQ(reference.value("path", ""), kind == "child" ? "child#0" : "");
+        const Json graph = recording.graph(1);
+        const Json& body = kind == "child" ? graph.at("graphs").at(0) : graph;
+        ASSERT_EQ(body.at("edges").size(), 1u);
+        EXPECT_EQ(body.at("edges")[0].at("from"), 0);
+        EXPECT_EQ(body.at("nodes")[0].at("kernel_name"), "kg_scale");
+        EXPECT_EQ(body.at("nodes")[1].value("enabled", true), !off);
+    }
+}
+INSTANTIATE_TEST_SUITE_P(All, ChangesInAnotherOrder, testing::Values("kernels", "copy", "off", "off_copy", "child"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(ChangesInAnotherOrderWithoutEdges, NodesThatCannotBeToldApartAreOpaque) {
+    // Without a recording nobody reads edges: which node a handle names, and which one is off, is not known.
+    for (const char* kind : {"copy", "off_copy"}) {
+        const Outcome outcome = expect_transparent({hostile("reordered"), kind, "unused"});
+        const Summary summary = summary_or_fail(outcome);
+        EXPECT_EQ(summary.findings, 0) << outcome.describe();
+        EXPECT_EQ(summary.opaque, 2) << outcome.describe();
+    }
+}
+
 class ChangesDuringAFree : public testing::TestWithParam<const char*> {};
 
 TEST_P(ChangesDuringAFree, AreFoundAtTheNextLaunch) {

@@ -51,27 +51,71 @@ CUgraphExecUpdateResultInfo no(CUgraphExecUpdateResult why, const Node* node = n
     return {why, handle_of<CUgraphNode>(node), handle_of<CUgraphNode>(from)};
 }
 
-/// Pairs the nodes by their order, as the real driver does for graphs that were made the same way.
-CUgraphExecUpdateResultInfo compare(const ExecBody& body, const Graph& graph) {
-    if (graph.nodes.size() != body.nodes.size())
+/// The template's node for each node of the executable graph. NVIDIA documents the rule: nodes without outgoing edges
+/// in their order, then the incoming edges of each pair in theirs. Otherwise the order in which nodes were made does
+/// not count.
+CUgraphExecUpdateResultInfo pair(const ExecBody& body, const Graph& graph, std::vector<const Node*>* pairs) {
+    const size_t count = body.nodes.size();
+    if (graph.nodes.size() != count)
         return no(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
-    std::unordered_map<const Node*, unsigned> position;
-    for (const Node* node : graph.nodes)
-        position.emplace(node, static_cast<unsigned>(position.size()));
-    for (size_t i = 0; i < body.nodes.size(); ++i) {
-        const Node* node = graph.nodes[i];
-        const ExecNode& old = body.nodes[i];
-        if (node->after.size() != old.after.size())
+    std::vector<bool> has_outgoing(count);
+    for (const ExecNode& node : body.nodes)
+        for (const unsigned before : node.after)
+            has_outgoing[before] = true;
+    std::unordered_map<const Node*, unsigned> place;
+    std::vector<unsigned> found;
+    pairs->assign(count, nullptr);
+    const auto join = [&](unsigned old, const Node* node) {
+        (*pairs)[old] = node;
+        place.emplace(node, old);
+        found.push_back(old);
+    };
+    unsigned sink = 0;
+    for (const Node* node : graph.nodes) {
+        if (!node->before.empty())
+            continue;
+        while (sink < count && has_outgoing[sink])
+            ++sink;
+        if (sink == count)
             return no(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node);
-        for (size_t k = 0; k < old.after.size(); ++k) {
-            if (position[node->after[k].node] != old.after[k]) {
-                return no(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node, node->after[k].node);
-            }
+        join(sink++, node);
+    }
+    for (size_t next = 0; next < found.size(); ++next) {
+        const std::vector<unsigned>& old = body.nodes[found[next]].after;
+        const Node* node = (*pairs)[found[next]];
+        if (node->after.size() != old.size())
+            return no(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node);
+        for (size_t k = 0; k < old.size(); ++k) {
+            const Node* from = node->after[k].node;
+            const auto known = place.find(from);
+            if (known == place.end() && (*pairs)[old[k]] == nullptr)
+                join(old[k], from);
+            else if (known == place.end() || known->second != old[k])
+                return no(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node, from);
         }
+    }
+    // What is on no way to such a node is part of a cycle.
+    return no(found.size() == count ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+}
+
+/// A node of an executable graph and the work that it takes over.
+struct Change {
+    ExecNode* node;
+    const Work* work;
+};
+
+/// Adds what changes in `body` and in the child graphs below it. An error leaves everything as it was.
+CUgraphExecUpdateResultInfo compare(ExecBody& body, const Graph& graph, std::vector<Change>* changes) {
+    std::vector<const Node*> pairs;
+    if (const auto topology = pair(body, graph, &pairs); topology.result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+        return topology;
+    for (size_t i = 0; i < pairs.size(); ++i) {
+        const Node* node = pairs[i];
+        ExecNode& old = body.nodes[i];
         if (node->work.index() != old.work.index())
             return no(CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, node);
         if (const auto* child = std::get_if<ChildWork>(&node->work)) {
-            const auto inner = compare(*old.child, *child->graph);
+            const auto inner = compare(*old.child, *child->graph, changes);
             if (inner.result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
                 return inner;
         }
@@ -84,16 +128,18 @@ CUgraphExecUpdateResultInfo compare(const ExecBody& body, const Graph& graph) {
         if (std::holds_alternative<AllocWork>(node->work) || std::holds_alternative<FreeWork>(node->work)) {
             return no(CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, node);
         }
+        changes->push_back({&old, &node->work});
     }
-    return {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr, nullptr};
+    return no(CU_GRAPH_EXEC_UPDATE_SUCCESS);
 }
 
-void take_over(ExecBody& body, const Graph& graph) {
-    for (size_t i = 0; i < body.nodes.size(); ++i) {
-        body.nodes[i].work = graph.nodes[i]->work;
-        if (const auto* child = std::get_if<ChildWork>(&graph.nodes[i]->work))
-            take_over(*body.nodes[i].child, *child->graph);
-    }
+CUgraphExecUpdateResultInfo take_over(ExecBody& body, const Graph& graph) {
+    std::vector<Change> changes;
+    const auto info = compare(body, graph, &changes);
+    if (info.result == CU_GRAPH_EXEC_UPDATE_SUCCESS)
+        for (const Change& change : changes)
+            change.node->work = *change.work;
+    return info;
 }
 
 CUresult update(CUgraphExec handle, CUgraph graph_handle, CUgraphExecUpdateResultInfo* info) {
@@ -104,11 +150,8 @@ CUresult update(CUgraphExec handle, CUgraph graph_handle, CUgraphExecUpdateResul
         *info = no(CU_GRAPH_EXEC_UPDATE_ERROR);
         return CUDA_ERROR_INVALID_VALUE;
     }
-    *info = compare(*exec->body, *graph);
-    if (info->result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
-        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-    take_over(*exec->body, *graph);
-    return CUDA_SUCCESS;
+    *info = take_over(*exec->body, *graph);
+    return info->result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
 bool can_be_disabled(const Work& work) {
@@ -201,11 +244,9 @@ SIM_EXPORT CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec handle, CUgra
     ExecNode* node = exec != nullptr ? find_node(*exec->body, node_handle) : nullptr;
     if (node == nullptr || graph == nullptr || node->child == nullptr)
         return CUDA_ERROR_INVALID_VALUE;
-    if (compare(*node->child, *graph).result != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
-        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-    }
-    take_over(*node->child, *graph);
-    return CUDA_SUCCESS;
+    return take_over(*node->child, *graph).result == CU_GRAPH_EXEC_UPDATE_SUCCESS
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
 SIM_EXPORT CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* params) {

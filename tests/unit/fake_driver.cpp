@@ -58,6 +58,21 @@ CUresult get_edges(CUgraph handle, CUgraphNode* from, CUgraphNode* to, std::size
     return get_edges_v2(handle, from, to, data.data(), count);
 }
 
+CUresult get_dependencies_v2(CUgraphNode handle, CUgraphNode* from, CUgraphEdgeData* data, std::size_t* count) {
+    const std::vector<FakeNode*>& dependencies = node_of(handle).dependencies;
+    for (std::size_t i = 0; i < *count; ++i) {
+        from[i] = i < dependencies.size() ? dependencies[i]->handle() : nullptr;
+        data[i] = {};
+    }
+    *count = std::min(*count, dependencies.size());
+    return dependencies.empty() ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult get_dependencies(CUgraphNode handle, CUgraphNode* from, std::size_t* count) {
+    std::vector<CUgraphEdgeData> data(*count);
+    return get_dependencies_v2(handle, from, data.data(), count);
+}
+
 template <class Handle>
 CUresult get_name(const char** name, Handle handle) {
     ++FakeDriver::get().functions_asked;
@@ -129,6 +144,8 @@ void* find(void* /*context*/, const char* name) {
     fake.cuGraphChildGraphNodeGetGraph = get_child;
     fake.cuGraphGetEdges = get_edges;
     fake.cuGraphGetEdges_v2 = get_edges_v2;
+    fake.cuGraphNodeGetDependencies = get_dependencies;
+    fake.cuGraphNodeGetDependencies_v2 = get_dependencies_v2;
     fake.cuFuncGetName = get_name<CUfunction>;
     fake.cuKernelGetName = get_name<CUkernel>;
     fake.cuFuncGetParamInfo = get_parameter<CUfunction>;

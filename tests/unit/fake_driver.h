@@ -45,6 +45,7 @@ struct FakeNode {
     CUDA_MEM_ALLOC_NODE_PARAMS allocated{};
     CUdeviceptr freed = 0;
     FakeGraph* child = nullptr;
+    std::vector<FakeNode*> dependencies;  ///< in the order in which the edges were added; empty: not answered
 
     std::vector<std::vector<std::byte>> arguments;  ///< where kernel.kernelParams points to
     std::vector<void*> argument_pointers;

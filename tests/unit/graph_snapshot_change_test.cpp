@@ -29,6 +29,7 @@ class GraphSnapshotChange : public unit_tests::OnFakeDriver {
     }
 
     Functions functions;
+    Renumbering renumbered;
     FakeGraph graph;
     FakeFunction one{"one", {{0, 8}}};
     FakeFunction wider{"wider", {{8, 8}}};
@@ -134,7 +135,7 @@ TEST_F(GraphSnapshotChange, EachTypeTakesItsOwnParametersOnly) {
         EXPECT_EQ(snapshot.set_host({0, i}, {nullptr, &data}), i == 2) << i;
         EXPECT_EQ(snapshot.set_event({0, i}, event), i == 3 || i == 4) << i;
         EXPECT_FALSE(snapshot.set_kernel({0, i}, parameters_of(one, value), functions)) << i;
-        EXPECT_FALSE(snapshot.set_child({0, i}, graph.handle(), functions, moved)) << i;
+        EXPECT_FALSE(snapshot.set_child({0, i}, Snapshot::read(graph.handle(), functions), moved)) << i;
     }
     const Body& body = snapshot.bodies()[0];
     EXPECT_EQ(body.copies.at(0).srcDevice, 0x1000u);
@@ -169,7 +170,7 @@ TEST_F(GraphSnapshotChange, NewChildTakesThePlaceOfTheOldOneAndAllBelowIt) {
     Snapshot snapshot = read();
     ASSERT_EQ(snapshot.bodies().size(), 5u);
     std::vector<std::uint32_t> moved;
-    ASSERT_TRUE(snapshot.set_child({0, 0}, replacement.handle(), functions, moved));
+    ASSERT_TRUE(snapshot.set_child({0, 0}, Snapshot::read(replacement.handle(), functions), moved));
     EXPECT_EQ(moved, (std::vector<std::uint32_t>{0, UINT32_MAX, UINT32_MAX, 1, 2}));
     const auto& bodies = snapshot.bodies();
     ASSERT_EQ(bodies.size(), 4u);
@@ -202,13 +203,13 @@ TEST_F(GraphSnapshotChange, NodesOfAChildThatWasSetKeepTheirHandles) {
     std::vector<std::uint32_t> moved;
     ASSERT_TRUE(snapshot.find(leaf.handle(), place));
     ASSERT_TRUE(snapshot.find(holder.handle(), place));
-    ASSERT_TRUE(snapshot.set_child(place, other_middle.handle(), functions, moved));
+    ASSERT_TRUE(snapshot.set_child(place, Snapshot::read(other_middle.handle(), functions), moved));
     ASSERT_TRUE(snapshot.find(leaf.handle(), place));
     EXPECT_EQ(place, (Place{2, 0}));
     ASSERT_TRUE(snapshot.set_memset(place, {5, 0, 0, 1, 1, 1}));
     EXPECT_EQ(snapshot.bodies()[2].sets.at(0).dst, 5u);
     ASSERT_TRUE(snapshot.find(holder.handle(), place));
-    ASSERT_TRUE(snapshot.set_child(place, wider.handle(), functions, moved));
+    ASSERT_TRUE(snapshot.set_child(place, Snapshot::read(wider.handle(), functions), moved));
     EXPECT_FALSE(snapshot.find(leaf.handle(), place)) << "another shape: it is none of these";
 }
 
@@ -226,13 +227,77 @@ TEST_F(GraphSnapshotChange, ShapeOfTheFirstTemplateIsKept) {
     Snapshot after = Snapshot::read(later.handle(), functions);
     Place place;
     EXPECT_TRUE(after.find(again.handle(), place));
-    ASSERT_TRUE(after.take_shape(std::move(before)));
+    ASSERT_TRUE(after.take_shape(std::move(before), renumbered));
     EXPECT_TRUE(after.edges_known());
     EXPECT_EQ(after.bodies()[0].edges.size(), 1u);
     EXPECT_TRUE(after.find(first.handle(), place)) << "later calls name the nodes of the first template";
     EXPECT_FALSE(after.find(again.handle(), place));
     EXPECT_FALSE(after.bodies()[0].nodes[1].enabled);
     EXPECT_EQ(word(after.bodies()[0], after.bodies()[0].kernels[0]), 2u);
+}
+
+TEST_F(GraphSnapshotChange, NodesAreKnownAgainByTheirEdges) {
+    // A chain of two kernels, made in the other order.
+    FakeNode& first = graph.add_kernel(one, std::uint64_t{1});
+    FakeNode& last = graph.add_kernel(wider, std::uint64_t{2});
+    graph.edges = {{&first, &last, {}}};
+    FakeGraph later;
+    FakeNode& later_last = later.add_kernel(wider, std::uint64_t{20});
+    FakeNode& later_first = later.add_kernel(one, std::uint64_t{10});
+    later.edges = {{&later_first, &later_last, {}}};
+    for (const bool known : {true, false}) {
+        Snapshot before = read();
+        if (known)
+            before.read_edges(graph.handle());
+        before.set_enabled({0, 1}, false);
+        Snapshot after = Snapshot::read(later.handle(), functions);
+        EXPECT_FALSE(before.runs_the_same(after));
+        EXPECT_TRUE(before.runs_the_same(before));
+        after.read_edges(later.handle());
+        ASSERT_TRUE(after.take_shape(std::move(before), renumbered));
+        const Body& body = after.bodies()[0];
+        Place place;
+        ASSERT_TRUE(after.find(first.handle(), place));
+        EXPECT_EQ(place, (Place{0, 0})) << "numbers stay";
+        EXPECT_EQ(body.kernels[body.nodes[0].detail].function->mangled, known ? "one" : "wider");
+        EXPECT_TRUE(body.nodes[0].enabled);
+        EXPECT_FALSE(body.nodes[1].enabled);
+        EXPECT_EQ(renumbered.at(0), known ? (std::vector<std::uint32_t>{1, 0}) : std::vector<std::uint32_t>{});
+        if (known) {
+            EXPECT_EQ(body.edges.at(0).from, 0u);
+        }
+    }
+}
+
+TEST_F(GraphSnapshotChange, NodesOfAChildThatIsSetAreKnownAgainByTheirEdges) {
+    FakeGraph inner, later;
+    FakeNode& first = inner.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    FakeNode& last = inner.add(CU_GRAPH_NODE_TYPE_MEMSET);
+    inner.edges = {{&first, &last, {}}};
+    FakeNode& later_last = later.add(CU_GRAPH_NODE_TYPE_MEMSET);
+    FakeNode& later_first = later.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    later.edges = {{&later_first, &later_last, {}}};
+    FakeNode& holder = graph.add_child(inner);
+    for (const bool known : {true, false}) {
+        Snapshot snapshot = read();
+        Snapshot child = Snapshot::read(later.handle(), functions);
+        Place place;
+        ASSERT_TRUE(snapshot.find(holder.handle(), place));
+        EXPECT_EQ(snapshot.child_of(place), 1u);
+        EXPECT_FALSE(snapshot.runs_the_same(child, 1));
+        if (known) {
+            snapshot.read_edges(graph.handle());
+            child.read_edges(later.handle());
+        }
+        std::vector<std::uint32_t> moved;
+        ASSERT_TRUE(snapshot.set_child(place, std::move(child), moved));
+        EXPECT_EQ(snapshot.handles_lost(), !known);
+        ASSERT_EQ(snapshot.find(last.handle(), place), known);
+        if (known) {
+            EXPECT_EQ(place, (Place{1, 1}));
+            EXPECT_TRUE(snapshot.set_memset(place, {5, 0, 0, 1, 1, 1}));
+        }
+    }
 }
 
 TEST_F(GraphSnapshotChange, NodesOfAChildThatIsSetStayOffAndKeepTheirEdges) {
@@ -250,7 +315,7 @@ TEST_F(GraphSnapshotChange, NodesOfAChildThatIsSetStayOffAndKeepTheirEdges) {
     snapshot.set_enabled(place, false);
     std::vector<std::uint32_t> moved;
     ASSERT_TRUE(snapshot.find(holder.handle(), place));
-    ASSERT_TRUE(snapshot.set_child(place, same.handle(), functions, moved));
+    ASSERT_TRUE(snapshot.set_child(place, Snapshot::read(same.handle(), functions), moved));
     ASSERT_EQ(snapshot.bodies().size(), 2u);
     EXPECT_TRUE(snapshot.bodies()[1].nodes[0].enabled);
     EXPECT_FALSE(snapshot.bodies()[1].nodes[1].enabled);
@@ -289,8 +354,9 @@ TEST_F(GraphSnapshotChange, OtherOrderOrOtherChildrenAreNotTheSameShape) {
     deep.add_child(deeper);
     for (FakeGraph* const other : {&turned, &shorter, &deep, &other_type}) {
         Snapshot after = Snapshot::read(other->handle(), functions);
-        EXPECT_FALSE(after.take_shape(std::move(before)));
+        EXPECT_FALSE(after.take_shape(std::move(before), renumbered));
         EXPECT_EQ(after.bodies()[0].nodes[0].handle, other->nodes[0].handle()) << "nothing is taken";
+        EXPECT_TRUE(after.handles_lost());
     }
 }
 

@@ -300,7 +300,8 @@ TEST_F(GraphSnapshot, EdgesAreReadWhenAskedForAndSorted) {
     FakeNode& first = graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
     FakeNode& second = graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
     FakeNode& third = graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
-    graph.edges = {{&second, &third, {1, 2, 1, {}}}, {&first, &third, {}}, {&first, &second, {}}};
+    graph.edges = {{&first, &third, {}}, {&second, &third, {1, 2, 1, {}}}, {&first, &second, {}}};
+    third.dependencies = {&second, &first};
     Snapshot snapshot = read();
     EXPECT_FALSE(snapshot.edges_known());
     snapshot.read_edges(graph.handle());
@@ -309,13 +310,31 @@ TEST_F(GraphSnapshot, EdgesAreReadWhenAskedForAndSorted) {
     ASSERT_EQ(edges.size(), 3u);
     EXPECT_EQ(edges[0].from, 0u);
     EXPECT_EQ(edges[0].to, 1u);
-    EXPECT_EQ(edges[1].from, 0u);
+    EXPECT_EQ(edges[1].from, 1u) << "that edge was added first";
     EXPECT_EQ(edges[1].to, 2u);
-    EXPECT_EQ(edges[2].from, 1u);
+    EXPECT_EQ(edges[1].from_port, 1u);
+    EXPECT_EQ(edges[1].to_port, 2u);
+    EXPECT_EQ(edges[1].type, 1u);
+    EXPECT_EQ(edges[2].from, 0u);
     EXPECT_EQ(edges[2].to, 2u);
-    EXPECT_EQ(edges[2].from_port, 1u);
-    EXPECT_EQ(edges[2].to_port, 2u);
-    EXPECT_EQ(edges[2].type, 1u);
+}
+
+TEST_F(GraphSnapshot, OrderOfEdgesIsAskedOfOlderDriversTooAndMayStayUnknown) {
+    FakeNode& first = graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    FakeNode& second = graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    FakeNode& third = graph.add(CU_GRAPH_NODE_TYPE_EMPTY);
+    graph.edges = {{&first, &third, {}}, {&second, &third, {}}};
+    third.dependencies = {&second, &first};
+    const auto first_from = [&] {
+        Snapshot snapshot = read();
+        snapshot.read_edges(graph.handle());
+        EXPECT_TRUE(snapshot.edges_known());
+        return snapshot.bodies()[0].edges.at(0).from;
+    };
+    const Lacking no_ports(&driver::Api::cuGraphNodeGetDependencies_v2);
+    EXPECT_EQ(first_from(), 1u);
+    const Lacking nothing(&driver::Api::cuGraphNodeGetDependencies);
+    EXPECT_EQ(first_from(), 0u) << "as cuGraphGetEdges gives them";
 }
 
 TEST_F(GraphSnapshot, OlderDriverTellsEdgesWithoutPorts) {
