@@ -105,6 +105,9 @@ bool is_stderr(struct stat& now) noexcept {
 /// In one write where there is room for it, and else in pieces as the reader makes room.
 void write_out(const char* text, std::size_t size) noexcept {
     HeldSignals held(HeldSignals::Which::writes);
+    // Not when something fits: a short line may get into what is left of a full pipe's last page, and nobody has read.
+    if (reader_stuck.load(std::memory_order_relaxed) && has_room(0))
+        reader_stuck.store(false, std::memory_order_relaxed);
     Patience patience;
     bool in_pieces = reader_stuck.load(std::memory_order_relaxed);
     std::size_t done = 0;
@@ -137,9 +140,6 @@ void write_out(const char* text, std::size_t size) noexcept {
         if (done > 0 ? text[done - 1] != '\n' : text[0] == '\n')
             cut_line.store(true, std::memory_order_relaxed);
         lost_lines.fetch_add(1, std::memory_order_relaxed);
-    } else if (reader_stuck.load(std::memory_order_relaxed) && has_room(0)) {
-        // A short line may get into what is left of a full pipe's last page, and nobody has read.
-        reader_stuck.store(false, std::memory_order_relaxed);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A blocking stderr whose reader is slow, or never reads: the program must not wait for it.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <pty.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -42,7 +43,11 @@ struct Terminal : Ends {
         how.c_lflag &= ~static_cast<tcflag_t>(ECHO);
         ::tcsetattr(ends[1], TCSANOW, &how);
     }
-    void press(char key) { EXPECT_EQ(::write(ends[0], &key, 1), 1); }
+    void press(char key, bool room_afterwards) {
+        EXPECT_EQ(::write(ends[0], &key, 1), 1);
+        for (pollfd room{ends[1], POLLOUT, 0}; (::poll(&room, 1, 0) > 0) != room_afterwards;)
+            std::this_thread::yield();
+    }
 };
 
 struct Socket : Ends {
@@ -280,10 +285,10 @@ TEST(LogSlowReaderTerminal, OneThatIsStoppedLosesLinesUntilItGoesOn) {
     {
         const StderrAs as(terminal.ends[1]);
         line("before");
-        terminal.press(stop);
+        terminal.press(stop, false);
         line("nobody reads this");
         EXPECT_EQ(lost(), before + 1);
-        terminal.press(go);
+        terminal.press(go, true);
         line("after");
     }
     EXPECT_EQ(lost(), before + 1);
