@@ -2,7 +2,6 @@
 #include "log/log.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include <memory>
 
 #include "log/held_signals.h"
+#include "log/no_wait.h"
 #include "trace/quiet_scope.h"
 
 namespace keepgraph::log {
@@ -28,12 +28,15 @@ using Level = spdlog::level::level_enum;
 constexpr Level always = spdlog::level::critical;  // above every level that set_level() can ask for
 
 std::atomic<std::uint64_t> lost_lines{0};
-std::atomic<bool> reader_stuck{false};  // the last line did not fit in time
+std::atomic<bool> reader_stuck{false};  // nothing was read for as long as we wait
 std::atomic<bool> cut_line{false};      // the last line got out in part
+std::atomic<unsigned> writes_made{0};   // that stderr took, of all threads
 
-/// A host that made its stderr non-blocking gets its lines if the reader comes round within this time. A reader that
-/// does not is waited for once, and then no more until a line fits again: a finding has many lines.
+/// A reader that makes room within this time gets every line. One that does not is waited for once, and then no more
+/// until there is room again: a finding has many lines, and the program may be one that says nothing itself.
 constexpr long patience_ms = 100;
+/// poll() calls a socket full until most of it was read; a write need not.
+constexpr long look_again_ms = 10;
 
 long now_ms() noexcept {
     timespec now{};
@@ -41,19 +44,27 @@ long now_ms() noexcept {
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-bool wait_for_room(long deadline) noexcept {
-    for (;;) {
-        const long left = deadline - now_ms();
-        if (left <= 0 || reader_stuck.load(std::memory_order_relaxed))
+/// The waiting of one thread for room.
+class Patience {
+  public:
+    /// Waits for some of it; false when it has run out. It is full again when stderr took something from any thread.
+    bool wait() noexcept {
+        const unsigned writes = writes_made.load(std::memory_order_relaxed);
+        const long now = now_ms();
+        if (ends_ == 0 || writes != writes_before_) {
+            ends_ = now + patience_ms;
+            writes_before_ = writes;
+        }
+        if (now >= ends_ || reader_stuck.load(std::memory_order_relaxed))
             return false;
-        pollfd stderr_room{STDERR_FILENO, POLLOUT, 0};
-        const int ready = ::poll(&stderr_room, 1, static_cast<int>(left));
-        if (ready > 0)
-            return true;
-        if (ready < 0 && errno != EINTR)
-            return false;
+        (void)has_room(static_cast<int>(std::min(ends_ - now, look_again_ms)));
+        return true;
     }
-}
+
+  private:
+    long ends_ = 0;
+    unsigned writes_before_ = 0;
+};
 
 struct RememberedStderr {
     bool asked = false;
@@ -61,11 +72,6 @@ struct RememberedStderr {
     struct stat file {};
 };
 RememberedStderr remembered;  // written before other threads run
-
-bool same_file(const struct stat& a, const struct stat& b) noexcept {
-    return a.st_dev == b.st_dev && a.st_ino == b.st_ino && (a.st_mode & S_IFMT) == (b.st_mode & S_IFMT) &&
-           a.st_rdev == b.st_rdev;
-}
 
 /// Whether descriptor 2 is stderr. A program that closes it gets its number for the next file or socket that it opens,
 /// and lines of ours would be in its data. So another file than at the start is taken for stderr only when it was put
@@ -76,11 +82,13 @@ bool same_file(const struct stat& a, const struct stat& b) noexcept {
 /// Rejected: every pipe and terminal too. A program may have closed 1 and 2 and speak some protocol over them; a lost
 /// line is in the recording, damaged data is nowhere else. Also rejected: a duplicate of 2 under another number, which
 /// would keep a reader waiting for the end of a pipe that the program has closed.
-bool is_stderr() noexcept {
-    struct stat now {};
+/// `now` is what it is.
+bool is_stderr(struct stat& now) noexcept {
+    if (::fstat(STDERR_FILENO, &now) != 0)
+        return false;
     if (!remembered.asked)
         return true;
-    if (!remembered.open || ::fstat(STDERR_FILENO, &now) != 0)
+    if (!remembered.open)
         return false;
     if (same_file(now, remembered.file))
         return true;
@@ -94,37 +102,45 @@ bool is_stderr() noexcept {
     return ::fstat(STDOUT_FILENO, &out) == 0 && same_file(now, out) && ::fcntl(STDOUT_FILENO, F_GETFL) == how;
 }
 
+/// In one write where there is room for it, and else in pieces as the reader makes room.
 void write_out(const char* text, std::size_t size) noexcept {
-    if (!is_stderr()) {
-        lost_lines.fetch_add(1, std::memory_order_relaxed);
-        return;
-    }
     HeldSignals held(HeldSignals::Which::writes);
-    long deadline = 0;
+    // Not when something fits: a short line may get into what is left of a full pipe's last page, and nobody has read.
+    if (reader_stuck.load(std::memory_order_relaxed) && has_room(0))
+        reader_stuck.store(false, std::memory_order_relaxed);
+    Patience patience;
+    bool in_pieces = reader_stuck.load(std::memory_order_relaxed);
     std::size_t done = 0;
     while (done < size) {
-        const auto wrote = ::write(STDERR_FILENO, text + done, size - done);
+        struct stat now {};
+        if (!is_stderr(now))
+            break;
+        const std::size_t left = size - done;
+        const auto wrote = write_without_waiting(now, text + done, in_pieces ? piece_of(text + done, left) : left);
         if (wrote > 0) {
             done += static_cast<std::size_t>(wrote);
+            writes_made.fetch_add(1, std::memory_order_relaxed);
+            in_pieces = true;
             continue;
         }
         const int reason = wrote == 0 ? EIO : errno;
         if (reason == EINTR)
             continue;
         held.write_failed(reason);
-        if (reason == EAGAIN) {
-            if (deadline == 0)
-                deadline = now_ms() + patience_ms;
-            if (wait_for_room(deadline))
-                continue;
+        if (reason != EAGAIN)
+            break;
+        if (!patience.wait()) {
             reader_stuck.store(true, std::memory_order_relaxed);
+            break;
         }
-        if (done > 0)
+        in_pieces = true;
+    }
+    if (done < size) {
+        // The text begins with the end of a line that was cut before, if there was one.
+        if (done > 0 ? text[done - 1] != '\n' : text[0] == '\n')
             cut_line.store(true, std::memory_order_relaxed);
         lost_lines.fetch_add(1, std::memory_order_relaxed);
-        return;
     }
-    reader_stuck.store(false, std::memory_order_relaxed);
 }
 
 /// Hands the lines to `put`, character by character.
@@ -165,7 +181,7 @@ void write_in_pieces(std::string_view text) noexcept {
         write_out(piece, size);
 }
 
-/// No lock: a line is one write(2), and a thread that waits for a slow stderr must not stop the others. Derived from
+/// No lock: a line is one write, and a thread that waits for a slow stderr must not stop the others. Derived from
 /// sink and not from base_sink<null_mutex>, which brings spdlog's pattern formatter and with it the local time.
 class Stderr final : public spdlog::sinks::sink {
   public:

@@ -2,15 +2,12 @@
 #include "log/log.h"
 
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <cerrno>
-#include <fstream>
-#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -18,6 +15,7 @@
 
 #include "log/held_signals.h"
 #include "no_memory.h"
+#include "pipe.h"
 #include "scratch.h"
 
 namespace keepgraph::log {
@@ -26,41 +24,15 @@ namespace {
 using unit_tests::CapturedStderr;
 using unit_tests::content;
 using unit_tests::NoMemory;
+using unit_tests::Pipe;
 using unit_tests::signal_state;
+using unit_tests::Sleep;
 using unit_tests::SoftLimit;
 using unit_tests::StderrAs;
 
 class LogTest : public testing::Test {
   protected:
     ~LogTest() override { set_level(config::LogLevel::warn); }
-};
-
-struct Pipe {
-    explicit Pipe(int flags) { EXPECT_EQ(::pipe2(ends, flags | O_CLOEXEC), 0); }
-    ~Pipe() {
-        close_reader();
-        ::close(ends[1]);
-    }
-    void close_reader() {
-        if (ends[0] >= 0)
-            ::close(ends[0]);
-        ends[0] = -1;
-    }
-    std::string drain() {
-        ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
-        std::string all;
-        char part[65536];
-        for (ssize_t n; (n = ::read(ends[0], part, sizeof part)) > 0;)
-            all.append(part, static_cast<std::size_t>(n));
-        return all;
-    }
-    void fill() {
-        const std::string page(4096, 'x');
-        while (::write(ends[1], page.data(), page.size()) > 0) {
-        }
-        ASSERT_EQ(errno, EAGAIN);
-    }
-    int ends[2]{-1, -1};
 };
 
 TEST_F(LogTest, MessageIsOneWrite) {
@@ -214,13 +186,6 @@ TEST_F(LogTest, LineThatWasCutDoesNotRunIntoTheNext) {
     EXPECT_EQ(pipe.drain(), "\nkeepgraph: whole\n");
 }
 
-bool sleeps(long thread) {
-    std::ifstream stat("/proc/self/task/" + std::to_string(thread) + "/stat");
-    std::string text;
-    std::getline(stat, text);
-    return text[text.rfind(')') + 2] == 'S';
-}
-
 TEST_F(LogTest, FullNonBlockingPipeIsWaitedFor) {
     // The reader reads only while the writer sleeps, so a line that arrives was waited for. A machine that stalls the
     // reader for the whole of the patience costs that try, not the test.
@@ -232,9 +197,9 @@ TEST_F(LogTest, FullNonBlockingPipeIsWaitedFor) {
         pipe.fill();
         const auto before = lost();
         std::atomic<bool> done{false};
-        const long writer = ::syscall(SYS_gettid);
+        const Sleep writer(::syscall(SYS_gettid));
         std::thread reader([&] {
-            while (!done && !sleeps(writer))
+            while (!done && !writer.now())
                 std::this_thread::yield();
             if (!done)
                 pipe.drain();
