@@ -372,8 +372,8 @@ bool Snapshot::find(CUgraphNode handle, Place& place) {
     return true;
 }
 
-bool Snapshot::runs_the_same(const Snapshot& later, std::uint32_t root) const {
-    const std::vector<Match> matches = match_bodies(bodies_, root, later.bodies_);
+bool Snapshot::runs_the_same(const Snapshot& later) const {
+    const std::vector<Match> matches = match_bodies(bodies_, 0, later.bodies_);
     for (std::size_t i = 0; i < matches.size(); ++i)
         if (!matches[i].found() || !same_kernels(bodies_[matches[i].body], later.bodies_[i]))
             return false;
@@ -436,19 +436,16 @@ bool Snapshot::set_event(const Place& place, CUevent event) {
     return node.readable = true;
 }
 
-std::uint32_t Snapshot::child_of(const Place& place) const noexcept {
-    for (std::uint32_t i = 1; i < bodies_.size(); ++i)
-        if (Place{bodies_[i].parent, bodies_[i].node} == place)
-            return i;
-    return 0;
-}
-
 bool Snapshot::set_child(const Place& place, Snapshot&& child, std::vector<std::uint32_t>& moved) {
     if (at(place).type != CU_GRAPH_NODE_TYPE_GRAPH)
         return false;
     // The program goes on to name the nodes by the handles of the template that the exec was made from.
-    if (const std::uint32_t old = child_of(place); old != 0) {
-        const std::vector<Match> matches = match_bodies(bodies_, old, child.bodies_);
+    const auto old = std::find_if(bodies_.begin() + 1, bodies_.end(), [&](const Body& body) {
+        return Place{body.parent, body.node} == place;
+    });
+    if (old != bodies_.end()) {
+        const auto root = static_cast<std::uint32_t>(old - bodies_.begin());
+        const std::vector<Match> matches = match_bodies(bodies_, root, child.bodies_);
         adopt(child.bodies_, bodies_, matches);
         handles_lost_ = handles_lost_ || !all_found(matches);
     }

@@ -101,9 +101,8 @@ class Snapshot {
     /// The node with this template handle, in child graphs too: the driver lets programs set those as well. The first
     /// call builds an index, since programs that set parameters do so before each launch. May throw std::bad_alloc.
     bool find(CUgraphNode handle, Place& place);
-    /// Whether nodes of the same types and kernels come in the same order in `later` and in the body `root` and below.
-    /// May throw std::bad_alloc.
-    bool runs_the_same(const Snapshot& later, std::uint32_t root = 0) const;
+    /// Whether nodes of the same types and kernels come in the same order in `later`. May throw std::bad_alloc.
+    bool runs_the_same(const Snapshot& later) const;
     /// An update made the exec of `first` take over the template of this: takes the edges of `first`, which of its
     /// nodes are on, the handles by which later calls name them, and their numbers, which `moved` tells of those that
     /// had others. Nodes are paired as the driver does where the edges of both are known, else by their order. False,
@@ -118,11 +117,9 @@ class Snapshot {
     bool set_memset(const Place& place, const CUDA_MEMSET_NODE_PARAMS& params);
     bool set_host(const Place& place, const CUDA_HOST_NODE_PARAMS& params);
     bool set_event(const Place& place, CUevent event);
-    /// The body of that child graph, or 0 when there is none.
-    std::uint32_t child_of(const Place& place) const noexcept;
     /// `child` was read from the graph that is the child from now on. The bodies get other numbers: `moved` has the new
-    /// one of each old one, UINT32_MAX for those that went. The new bodies take the shape of the old ones where the
-    /// nodes can be paired, as in take_shape().
+    /// one of each old one, UINT32_MAX for those that went. The new bodies take the shape of the old ones; the driver
+    /// takes no child graph whose nodes come in another order.
     bool set_child(const Place& place, Snapshot&& child, std::vector<std::uint32_t>& moved);
     void set_enabled(const Place& place, bool enabled) noexcept { at(place).enabled = enabled; }
     void set_unreadable(const Place& place) noexcept { at(place).readable = false; }

@@ -178,11 +178,11 @@ void read_missing_edges(Session& session, CUgraph graph) {
 
 // The driver takes 700 ns to tell an edge, an update 90 to 350 per node, and some programs update before each launch:
 // so only where kernels come in another order, and for programs that name nodes by their handles.
-void read_edges_to_pair(Session& session, Exec& exec, std::uint32_t root, graph::Snapshot& later, CUgraph graph) {
-    if (!exec.nodes_named && exec.snapshot.runs_the_same(later, root))
+void read_edges_to_pair(Session& session, Exec& exec, graph::Snapshot& later, CUgraph graph) {
+    if (!exec.nodes_named && exec.snapshot.runs_the_same(later))
         return;
     read_missing_edges(session, exec.origin);
-    if (exec.snapshot.bodies()[root].edges_known)
+    if (exec.snapshot.edges_known())
         later.read_edges(graph);
 }
 
@@ -290,7 +290,7 @@ void updated(const char* call, CUgraphExec handle, CUgraph graph) noexcept {
         Exec& exec = *found->second;
         // An update changes parameters, never the shape: edges, handles and numbers of the first template stay, unless
         // it cannot be told which node is which.
-        read_edges_to_pair(session, exec, 0, snapshot, graph);
+        read_edges_to_pair(session, exec, snapshot, graph);
         const std::size_t before = counted_bytes(exec.snapshot);
         const bool dropped = exec.snapshot.data_dropped();
         graph::Renumbering moved;

@@ -23,9 +23,9 @@ void retire(Session& session, Exec& exec);
 void note_update(Session& session, Exec& exec, const char* call, const graph::Place* node);
 /// Reads the edges of every exec of the template that lacks them. The caller holds a RelaxedCapture.
 void read_missing_edges(Session& session, CUgraph graph);
-/// Before the body `root` of `exec` takes over `later`, which was read from `graph`: reads the edges of both where the
+/// Before `exec` takes over `later`, which was read from `graph`: reads the edges of both where the
 /// order of the nodes may not tell which of them the driver pairs. The caller holds a RelaxedCapture.
-void read_edges_to_pair(Session& session, Exec& exec, std::uint32_t root, graph::Snapshot& later, CUgraph graph);
+void read_edges_to_pair(Session& session, Exec& exec, graph::Snapshot& later, CUgraph graph);
 /// Which nodes changed is not known: none is looked into until an update tells all parameters again.
 void lose_sight(Session& session, Exec& exec);
 /// Nobody wants the edges of `exec` any more.

@@ -14,8 +14,9 @@
 namespace keepgraph::session {
 namespace {
 
-// Frees are looked up under the lock only when this says that the base may be referred to. Flags are never cleared: an
-// allocation that stops being tracked costs later frees of its base one look-up, which is cheaper than exact counting.
+// Frees are looked up under the lock only when this says that the base may be referred to, or its birth was recorded.
+// Flags are never cleared: an allocation that stops being tracked costs later frees of its base one look-up, which is
+// cheaper than exact counting.
 constexpr std::size_t filter_bits = 16;
 std::atomic<bool> filter[1u << filter_bits];
 std::atomic<bool>& filter_slot(std::uintptr_t base) noexcept {
@@ -65,8 +66,8 @@ Event unseen(const char* why_no_stack) {
 
 // STACKS=all: where `allocation` was made.
 const Event* birth_of(const Session& session, const memory::Allocation& allocation) {
-    const auto birth = session.allocations.find(allocation.base);
-    return birth != session.allocations.end() && birth->second.id == allocation.id ? &birth->second.event : nullptr;
+    const auto birth = session.births.find(allocation.base);
+    return birth != session.births.end() && birth->second.id == allocation.id ? &birth->second.event : nullptr;
 }
 
 // Everything that follows from a death. `death.time` is 0 when nobody saw it.
@@ -242,6 +243,21 @@ void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* 
     });
 }
 
+// STACKS=all: of what died in [base, base + size). What is referred to has a copy.
+void forget_births(std::uintptr_t base, std::size_t size) noexcept {
+    guarded("free", [&](Session& session) {
+        const driver::RelaxedCapture relaxed;
+        const Locked lock(session);
+        auto at = session.births.lower_bound(base);
+        while (at != session.births.end() && at->first - base < size) {
+            memory::Allocation allocation;
+            allocation.base = at->first;
+            allocation.id = at->second.id;
+            at = is_death(fate_of(session, allocation)) ? session.births.erase(at) : std::next(at);
+        }
+    });
+}
+
 }  // namespace
 
 void freed(const char* call, std::uintptr_t base, void* dying, bool succeeded) noexcept {
@@ -257,6 +273,8 @@ void freed(const char* call, std::uintptr_t base, void* dying, bool succeeded) n
             return;
     }
     freed_range(call, base, 1, dying, succeeded);
+    if (succeeded && record_all_allocations.load(std::memory_order_relaxed))
+        forget_births(base, 1);
 }
 
 void mapped(const char* call, std::uintptr_t base, std::size_t size) noexcept {
@@ -272,6 +290,8 @@ void unmapped(const char* call, std::uintptr_t base, std::size_t size, void* dyi
     if (succeeded)
         guarded("mapping", [&](Session&) { memory::note_unmapped(base, size); });
     freed_range(call, base, size, dying, succeeded);
+    if (succeeded && record_all_allocations.load(std::memory_order_relaxed))
+        forget_births(base, size);
 }
 
 void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
@@ -296,8 +316,10 @@ void born(const char* call, std::uintptr_t base, std::size_t size) noexcept {
         if (memory::identify(base, younger) != memory::Identity::known)
             return;
         const Locked lock(session);
-        if (all)
-            session.allocations.insert_or_assign(base, Session::Birth{younger.id, event});
+        if (all) {
+            filter_slot(base).store(true, std::memory_order_release);  // so that its free comes to look
+            session.births.insert_or_assign(base, Session::Birth{younger.id, event});
+        }
         if (covered.empty())
             return;
         for (const TrackedPtr& tracked : covered)

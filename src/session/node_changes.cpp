@@ -152,14 +152,8 @@ void node_set(const char* call, CUgraphExec exec, CUgraphNode node, const CUDA_M
 
 void node_set(const char* call, CUgraphExec exec, CUgraphNode node, CUgraph child) noexcept {
     change_node(call, exec, node, [&](Session& session, Exec& changed, const graph::Place& place) {
-        graph::Snapshot fresh = graph::Snapshot::read(child, session.functions);
-        if (const std::uint32_t old = changed.snapshot.child_of(place); old != 0) {
-            const std::size_t before = counted_bytes(changed.snapshot);
-            read_edges_to_pair(session, changed, old, fresh, child);
-            session.kept_bytes -= counted_bytes(changed.snapshot) - before;  // change_node() counts them
-        }
         std::vector<std::uint32_t> moved;
-        if (!changed.snapshot.set_child(place, std::move(fresh), moved))
+        if (!changed.snapshot.set_child(place, graph::Snapshot::read(child, session.functions), moved))
             return false;
         for (liveness::Reference& reference : changed.references)
             reference.body = moved[reference.body];

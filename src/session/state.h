@@ -112,10 +112,10 @@ struct Session {
     std::map<std::uintptr_t, TrackedPtr> alive;  ///< referenced and alive, by base
     DeadMemory dead;
     struct Birth {
-        std::uint64_t id = 0;  ///< BUFFER_ID: entries are not taken out when memory is freed
+        std::uint64_t id = 0;  ///< BUFFER_ID
         Event event;
     };
-    std::unordered_map<std::uintptr_t, Birth> allocations;  ///< STACKS=all: by base
+    std::map<std::uintptr_t, Birth> births;  ///< STACKS=all: of what lives, by base
     std::size_t kept_bytes = 0;
     bool said_dropped = false;
     bool said_fate_unknown = false;

@@ -142,7 +142,7 @@ PROBE("replay.update_fewer_sinks") {
     chain.empty(chain.empty(chain.empty()));
     update(out, Exec(fork), chain);
 }
-// The same inside a child graph that is set.
+// A child graph that is set is not paired so: its nodes must have been made in the same order.
 PROBE("replay.set_child_other_order") {
     Buffer x;
     Graph inner, outer, later;

@@ -37,6 +37,9 @@ class Build:
     def program(self, name):
         return os.path.join(self.folder, "tests/programs", name)
 
+    def dlopen_program(self, name):
+        return os.path.join(self.folder, "tests/preload/programs", name)
+
 
 def take_or_build(root, build_here):
     folder = os.path.join(root, os.environ.get("KEEPGRAPH_BUILD", "build"))
@@ -48,7 +51,7 @@ def take_or_build(root, build_here):
         call(["meson", "setup", folder, root])
     listing = subprocess.run(["meson", "introspect", "--targets", folder], capture_output=True, text=True, check=True)
     files = [os.path.relpath(name, folder) for target in json.loads(listing.stdout) for name in target["filename"]]
-    wanted = ("preload/", "src/cli/", "tests/programs/", "tests/conformance/")
+    wanted = ("preload/", "src/cli/", "tests/programs/", "tests/preload/programs/", "tests/conformance/")
     call(["ninja", "-C", folder] + [name for name in files if name.startswith(wanted)])
     return Build(folder, "built here")
 
@@ -76,6 +79,9 @@ def link_forms(build, root, cases, cudart, headers, work, jobs):
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         to_link = []
         for program, form in wanted:
+            if form == "dlopen":
+                forms[program, form] = build.dlopen_program(program)
+                continue
             ready = [build.program(name) for name in (f"{program}_{form}", program)]
             taken = [path for path in ready if os.path.exists(path)]
             # A name without a form is shared, but for the programs that have the driver form alone.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/programs bare and under the shim, each over a static cudart, a shared one and the driver API alone: same output
-as bare, the findings that tests/programs/README.md lists, and one record whatever the form."""
+as bare, the findings that tests/programs/README.md lists, and one record whatever the form. Of tests/preload/programs,
+which open the driver by dlopen, those whose end depends on what a real driver does."""
 import concurrent.futures
 import dataclasses
 import os
@@ -10,6 +11,7 @@ import records
 from running import run, with_libraries
 
 THREE = ("static", "shared", "driver")
+DLOPEN = ("dlopen",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,6 +86,16 @@ CASES = [
     Case("launch_forms", 6, 12, 6, forms=("driver",)),
     Case("pinned freed", 1, 2, 1, alone=True, undefined=True, summary=False),
     Case("pinned", 1, 2, 1, alone=True, undefined=True, summary=False),
+    *(Case(f"changes {way}", 2 if way.startswith("again") else 1, 2, 1, forms=DLOPEN)
+      for way in ("again", "update", "set", "again_recycled", "update_recycled", "set_recycled")),
+    *(Case(f"reordered {kind} {what}", 1, 2, int(what == "used"), forms=DLOPEN)
+      for kind in ("kernels", "copy", "off", "off_copy") for what in ("unused", "used")),
+    Case("addresses first", 1, 2, 0, forms=DLOPEN),
+    Case("addresses managed", 2, 2, 0, forms=DLOPEN),
+    Case("addresses mapped", 2, 2, 0, forms=DLOPEN),
+    Case("addresses registered", 2, 3, 0, forms=DLOPEN),
+    *(Case(f"addresses {way}", graphs, 2, 1, forms=DLOPEN, alone=True)
+      for way, graphs in (("second", 1), ("across", 1), ("managed_gone", 2), ("mapped_gone", 2))),
 ]
 
 
@@ -191,12 +203,32 @@ def check_action(table, build, action, form, executable, environment):
     table.add(name, problems, shimmed.end(), bare=bare.end(), shim=shimmed.end())
 
 
+def check_doubtful(table, build, environment):
+    """Freed pinned memory that stays readable, which a node is given again. Refused: the launch would end the process,
+    as a copy from such memory does."""
+    name = "changes set_host, refused"
+    shimmed = run([build.dlopen_program("changes"), "set_host"], environment | {
+        "LD_PRELOAD": build.shim, "KEEPGRAPH_ON_FINDING": "refuse:possible"})
+    problems = []
+    if shimmed.code != 0:
+        problems.append(f"ends with {shimmed.end()}")
+    if "at the end 401\n" not in shimmed.out:
+        problems.append(f"stdout is {shimmed.out[-200:]!r}, expected a launch that gives 401")
+    if not any(line.endswith(", possible") for line in shimmed.own_err()):
+        problems.append("no reference of grade possible on stderr")
+    if problems:
+        table.extract(name, shimmed.err.splitlines(), 15)
+    table.add(name, problems, shimmed.end(), shim=shimmed.end())
+
+
 def check(table, build, cases, forms, cudart, work, jobs, alone):
     environment = with_libraries(cudart)
     if not alone:
         for form in THREE if cases else ():
             for action in ("refuse", "abort"):
                 check_action(table, build, action, form, forms["freed_input", form], environment)
+        if cases:
+            check_doubtful(table, build, environment)
 
     def guarded(case, form):
         try:

@@ -67,5 +67,30 @@ TEST(MovedStderrBack, AProcessThatWasStartedWithoutOneSaysNothing) {
     EXPECT_EQ(read_file(file), "DATA\n");
 }
 
+// A blocking pipe that is full, and whose reader, who is there, does not read.
+TEST(MovedStderrStuck, OneThatNobodyReadsDoesNotHoldTheProgramUp) {
+    constexpr const char* with_full_stderr =
+        "import os, sys\n"
+        "reader, writer = os.pipe()\n"
+        "os.set_inheritable(reader, True)\n"
+        "os.set_blocking(writer, False)\n"
+        "while True:\n"
+        "    try:\n"
+        "        os.write(writer, b'.')\n"
+        "    except BlockingIOError:\n"
+        "        break\n"
+        "os.set_blocking(writer, True)\n"
+        "os.dup2(writer, 2)\n"
+        "os.execv(sys.argv[1], sys.argv[1:])\n";
+    TempFolder folder;
+    const Outcome outcome = run_on_double(
+        {"/usr/bin/python3", "-c", with_full_stderr, hostile("changes"), "loop", "200"}, recorded(folder, "findings"));
+    EXPECT_TRUE(outcome.ended_with(0)) << outcome.describe();
+    EXPECT_EQ(count_lines_with(split_lines(outcome.out), "at the end 0"), 1u) << outcome.describe();
+    const Recording recording = Recording::only_one_in(folder.path());
+    EXPECT_EQ(recording.findings().size(), 200u) << "what was not said is recorded";
+    EXPECT_EQ(recording.of_type("summary").size(), 1u);
+}
+
 }  // namespace
 }  // namespace keepgraph::preload_tests

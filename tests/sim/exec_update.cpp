@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changing an executable graph: a node's parameters, or all of them by a template of the same shape.
+#include <algorithm>
+
 #include "context.h"
 #include "exec.h"
 #include "function.h"
@@ -80,6 +82,10 @@ CUgraphExecUpdateResultInfo pair(const ExecBody& body, const Graph& graph, std::
             return no(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node);
         join(sink++, node);
     }
+    while (sink < count && has_outgoing[sink])
+        ++sink;
+    if (sink < count)
+        return no(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
     for (size_t next = 0; next < found.size(); ++next) {
         const std::vector<unsigned>& old = body.nodes[found[next]].after;
         const Node* node = (*pairs)[found[next]];
@@ -140,6 +146,13 @@ CUgraphExecUpdateResultInfo take_over(ExecBody& body, const Graph& graph) {
         for (const Change& change : changes)
             change.node->work = *change.work;
     return info;
+}
+
+/// Setting a child graph refuses what an update would pair: there its nodes must have been made in the same order.
+bool in_same_order(const ExecBody& body, const Graph& graph) {
+    std::vector<const Node*> pairs;
+    return pair(body, graph, &pairs).result == CU_GRAPH_EXEC_UPDATE_SUCCESS &&
+           std::equal(pairs.begin(), pairs.end(), graph.nodes.begin(), graph.nodes.end());
 }
 
 CUresult update(CUgraphExec handle, CUgraph graph_handle, CUgraphExecUpdateResultInfo* info) {
@@ -244,9 +257,9 @@ SIM_EXPORT CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec handle, CUgra
     ExecNode* node = exec != nullptr ? find_node(*exec->body, node_handle) : nullptr;
     if (node == nullptr || graph == nullptr || node->child == nullptr)
         return CUDA_ERROR_INVALID_VALUE;
-    return take_over(*node->child, *graph).result == CU_GRAPH_EXEC_UPDATE_SUCCESS
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    const bool taken =
+        in_same_order(*node->child, *graph) && take_over(*node->child, *graph).result == CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    return taken ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
 SIM_EXPORT CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* params) {

@@ -269,37 +269,6 @@ TEST_F(GraphSnapshotChange, NodesAreKnownAgainByTheirEdges) {
     }
 }
 
-TEST_F(GraphSnapshotChange, NodesOfAChildThatIsSetAreKnownAgainByTheirEdges) {
-    FakeGraph inner, later;
-    FakeNode& first = inner.add(CU_GRAPH_NODE_TYPE_EMPTY);
-    FakeNode& last = inner.add(CU_GRAPH_NODE_TYPE_MEMSET);
-    inner.edges = {{&first, &last, {}}};
-    FakeNode& later_last = later.add(CU_GRAPH_NODE_TYPE_MEMSET);
-    FakeNode& later_first = later.add(CU_GRAPH_NODE_TYPE_EMPTY);
-    later.edges = {{&later_first, &later_last, {}}};
-    FakeNode& holder = graph.add_child(inner);
-    for (const bool known : {true, false}) {
-        Snapshot snapshot = read();
-        Snapshot child = Snapshot::read(later.handle(), functions);
-        Place place;
-        ASSERT_TRUE(snapshot.find(holder.handle(), place));
-        EXPECT_EQ(snapshot.child_of(place), 1u);
-        EXPECT_FALSE(snapshot.runs_the_same(child, 1));
-        if (known) {
-            snapshot.read_edges(graph.handle());
-            child.read_edges(later.handle());
-        }
-        std::vector<std::uint32_t> moved;
-        ASSERT_TRUE(snapshot.set_child(place, std::move(child), moved));
-        EXPECT_EQ(snapshot.handles_lost(), !known);
-        ASSERT_EQ(snapshot.find(last.handle(), place), known);
-        if (known) {
-            EXPECT_EQ(place, (Place{1, 1}));
-            EXPECT_TRUE(snapshot.set_memset(place, {5, 0, 0, 1, 1, 1}));
-        }
-    }
-}
-
 TEST_F(GraphSnapshotChange, NodesOfAChildThatIsSetStayOffAndKeepTheirEdges) {
     FakeGraph inner, same;
     FakeNode& first = inner.add(CU_GRAPH_NODE_TYPE_EMPTY);

@@ -5,7 +5,6 @@
 //   copy      the same, but the second node is a copy
 //   off       twice the same kernel; the second was switched off before the update
 //   off_copy  the second node is a copy, which was switched off
-//   child     as kernels, inside a child graph that is set
 // and WHAT is freed before the last launch: `unused` frees what the exec no longer uses, `used` the buffer of the node
 // that was not named (of `off` and `off_copy`: of the one that runs).
 #include "made_graph.h"
@@ -81,32 +80,15 @@ int main(int argc, char** argv) {
     scene.output = scene.buffer(0.0f);
     const CUdeviceptr before[2] = {scene.buffer(1.0f), scene.buffer(2.0f)};
     const CUdeviceptr after[2] = {scene.buffer(3.0f), scene.buffer(4.0f)}, given = scene.buffer(5.0f);
-    Pair named = pair_of(scene, way, before[0], before[1], false);
+    const Pair named = pair_of(scene, way, before[0], before[1], false);
     const Pair later = pair_of(scene, way, after[0], after[1], true);
-    if (way.is("child")) {
-        const auto add = driver_function<decltype(cuGraphAddChildGraphNode)>("cuGraphAddChildGraphNode");
-        const auto inside = driver_function<decltype(cuGraphChildGraphNodeGetGraph)>("cuGraphChildGraphNodeGetGraph");
-        const auto set =
-            driver_function<decltype(cuGraphExecChildGraphNodeSetParams)>("cuGraphExecChildGraphNodeSetParams");
-        const CUgraph outer = empty_graph();
-        CUgraphNode holder = nullptr, nodes[2] = {};
-        CUgraph copy = nullptr;
-        size_t count = 2;
-        must("cuGraphAddChildGraphNode", add(&holder, outer, nullptr, 0, named.graph));
-        must("cuGraphChildGraphNodeGetGraph", inside(holder, &copy));
-        must("cuGraphGetNodes", scene.cu.nodes(copy, nodes, &count));
-        named.first = nodes[0];
-        scene.exec = exec_of(scene, outer);
-        say("cuGraphExecChildGraphNodeSetParams", set(scene.exec, holder, later.graph));
-    } else {
-        const auto update = driver_function<decltype(cuGraphExecUpdate_v2)>("cuGraphExecUpdate_v2");
-        const auto enable = driver_function<decltype(cuGraphNodeSetEnabled)>("cuGraphNodeSetEnabled");
-        scene.exec = exec_of(scene, named.graph);
-        if (off)
-            say("cuGraphNodeSetEnabled", enable(scene.exec, named.second, 0));
-        CUgraphExecUpdateResultInfo info{};
-        say("cuGraphExecUpdate", update(scene.exec, later.graph, &info));
-    }
+    const auto update = driver_function<decltype(cuGraphExecUpdate_v2)>("cuGraphExecUpdate_v2");
+    const auto enable = driver_function<decltype(cuGraphNodeSetEnabled)>("cuGraphNodeSetEnabled");
+    scene.exec = exec_of(scene, named.graph);
+    if (off)
+        say("cuGraphNodeSetEnabled", enable(scene.exec, named.second, 0));
+    CUgraphExecUpdateResultInfo info{};
+    say("cuGraphExecUpdate", update(scene.exec, later.graph, &info));
     if (!off)
         set_kernel(scene.exec, named.first, Scale(scene, given));
     scene.replay("after the update");
