@@ -298,18 +298,21 @@ TEST(LogSlowReaderTerminal, OneThatIsStoppedLosesLinesUntilItGoesOn) {
 TEST(LogSlowReaderFile, TextOfAnyLengthIsOneWrite) {
     const CapturedStderr captured;
     std::vector<std::thread> threads;
+    std::atomic<int> ready{0};
     for (int t = 0; t < 4; ++t)
-        threads.emplace_back([t] {
+        threads.emplace_back([t, &ready] {
             std::string text;
             for (int i = 0; i < 200; ++i)
                 text += std::string(100, static_cast<char>('a' + t)) + (i < 199 ? "\n" : "");
-            for (int i = 0; i < 20; ++i)
+            for (++ready; ready < 4;)
+                std::this_thread::yield();
+            for (int i = 0; i < 100; ++i)
                 line(text);
         });
     for (auto& thread : threads)
         thread.join();
     const auto lines = lines_of(captured.text());
-    ASSERT_EQ(lines.size(), 4u * 20 * 200);
+    ASSERT_EQ(lines.size(), 4u * 100 * 200);
     for (std::size_t i = 0; i < lines.size(); ++i)
         ASSERT_EQ(lines[i], lines[i - i % 200]) << i;
 }
