@@ -102,7 +102,11 @@ bool is_stderr(struct stat& now) noexcept {
     return ::fstat(STDOUT_FILENO, &out) == 0 && same_file(now, out) && ::fcntl(STDOUT_FILENO, F_GETFL) == how;
 }
 
-/// In one write where there is room for it, and else in pieces as the reader makes room.
+/// In one write where there is room for it. What there was none for follows in pieces as the reader makes room, and
+/// other writers' lines may come between: before the first of them in the middle of a line, since a pipe takes a part
+/// of what is longer than PIPE_BUF, and a terminal of anything.
+///
+/// Rejected: pieces from the start. Findings of several threads, or of several processes with one stderr, would mix.
 void write_out(const char* text, std::size_t size) noexcept {
     HeldSignals held(HeldSignals::Which::writes);
     // Not when something fits: a short line may get into what is left of a full pipe's last page, and nobody has read.

@@ -20,8 +20,9 @@ void remember_stderr() noexcept;
 void set_level(config::LogLevel level) noexcept;
 bool enabled(config::LogLevel level) noexcept;
 
-/// Always printed: findings, settings problems, the last line. One write(2) of "keepgraph: TEXT\n". A newline inside
-/// `text` starts another line with the same prefix in the same write; other control characters become '?'.
+/// Always printed: findings, settings problems, the last line. One write of "keepgraph: TEXT\n", or several when the
+/// reader is behind. A newline inside `text` starts another line with the same prefix; other control characters become
+/// '?'. Waits while the reader makes room, and 100 ms for one that does not.
 void line(std::string_view text) noexcept;
 
 /// A line, when its level is enabled.
