@@ -67,7 +67,12 @@ Event unseen(const char* why_no_stack) {
 // STACKS=all: where `allocation` was made.
 const Event* birth_of(const Session& session, const memory::Allocation& allocation) {
     const auto birth = session.births.find(allocation.base);
-    return birth != session.births.end() && birth->second.id == allocation.id ? &birth->second.event : nullptr;
+    if (birth != session.births.end() && birth->second.id == allocation.id)
+        return &birth->second.event;
+    for (auto dead = session.dead_births.rbegin(); dead != session.dead_births.rend(); ++dead)
+        if (dead->first == allocation.base && dead->second.id == allocation.id)
+            return &dead->second.event;
+    return nullptr;
 }
 
 // Everything that follows from a death. `death.time` is 0 when nobody saw it.
@@ -243,8 +248,10 @@ void freed_range(const char* call, std::uintptr_t base, std::size_t size, void* 
     });
 }
 
-// STACKS=all: of what died in [base, base + size). What is referred to has a copy.
+// STACKS=all: of what died in [base, base + size). What is referred to has a copy. The last to die keep theirs: a scan
+// may have found them alive and not told yet, see track().
 void forget_births(std::uintptr_t base, std::size_t size) noexcept {
+    constexpr std::size_t most_dead = 1000;
     guarded("free", [&](Session& session) {
         const driver::RelaxedCapture relaxed;
         const Locked lock(session);
@@ -253,8 +260,15 @@ void forget_births(std::uintptr_t base, std::size_t size) noexcept {
             memory::Allocation allocation;
             allocation.base = at->first;
             allocation.id = at->second.id;
-            at = is_death(fate_of(session, allocation)) ? session.births.erase(at) : std::next(at);
+            if (is_death(fate_of(session, allocation))) {
+                session.dead_births.emplace_back(at->first, std::move(at->second));
+                at = session.births.erase(at);
+            } else {
+                ++at;
+            }
         }
+        while (session.dead_births.size() > most_dead)
+            session.dead_births.pop_front();
     });
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <exception>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "config/settings.h"
@@ -115,7 +117,8 @@ struct Session {
         std::uint64_t id = 0;  ///< BUFFER_ID
         Event event;
     };
-    std::map<std::uintptr_t, Birth> births;  ///< STACKS=all: of what lives, by base
+    std::map<std::uintptr_t, Birth> births;                    ///< STACKS=all: of what lives, by base
+    std::deque<std::pair<std::uintptr_t, Birth>> dead_births;  ///< of the last that died, with their bases
     std::size_t kept_bytes = 0;
     bool said_dropped = false;
     bool said_fate_unknown = false;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// STACKS=all: where memory was allocated is known for as long as it lives, or a graph refers to it.
+// STACKS=all: where memory was allocated is known for as long as it lives, or a graph refers to it,
+// and of the last that died.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
+#include "driver/api.h"
 #include "fake_driver.h"
 #include "session/session.h"
 #include "session/state.h"
@@ -57,6 +59,27 @@ TEST(SessionBirths, GoWithTheMemory) {
     ASSERT_EQ(births.size(), 2u) << "all in the range";
     EXPECT_EQ(births.begin()->second.id, 2002u);
     EXPECT_EQ(births.rbegin()->second.id, 2005u);
+
+    for (const unsigned younger : {0u, 1000u}) {
+        const std::uintptr_t at = base + 10 * bytes;
+        allocate(3000 + younger, at);
+        const driver::RelaxedCapture relaxed;
+        memory::Allocation found;
+        ASSERT_EQ(memory::identify(at, found), memory::Identity::known) << "by the scan of a graph";
+        std::uintptr_t next = at;
+        for (unsigned i = 0; i <= younger; ++i, next += bytes) {
+            if (i > 0)
+                allocate(5000 + i, next);
+            void* const freeing_it = freeing("cuMemFree_v2", next);
+            std::erase_if(memory, [next](const auto& each) { return each.base == next; });
+            freed("cuMemFree_v2", next, freeing_it, true);
+        }
+        const Locked lock(*current());
+        const TrackedPtr tracked = track(*current(), found);
+        EXPECT_TRUE(tracked->dead);
+        EXPECT_EQ(tracked->has_birth, younger == 0) << "after " << younger << " more that died";
+        EXPECT_LE(current()->dead_births.size(), 1000u);
+    }
     finish();
 }
 
