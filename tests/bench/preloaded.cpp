@@ -74,8 +74,11 @@ void measure(const char* what, const Pair<Function>& pair, int rounds, int calls
                 what, bare, median(times[1]), median(added), (bare + median(added)) / bare);
 }
 
-void launches(const char* what, std::size_t nodes, std::size_t count, int rounds, int calls) {
-    const auto launch = FIND(cuGraphLaunch);
+// With `control` the bare function stands on both sides: what is "added" then is the scatter of the measurement.
+void launches(const char* what, std::size_t nodes, std::size_t count, int rounds, int calls, bool control = false) {
+    auto launch = FIND(cuGraphLaunch);
+    if (control)
+        launch.wrapped = launch.bare;
     const auto synchronize = FIND_BARE(cuCtxSynchronize);
     std::vector<CUgraphExec> execs;
     CUgraph const graph = chain_of_kernels(nodes);
@@ -195,7 +198,9 @@ int main(int argc, char** argv) {
     }
     launches("launch, 2 nodes, one exec", 2, 1, rounds, 200);
     launches("launch, 2 nodes, 64 execs in turn", 2, 64, rounds, 192);
-    launches("launch, 10000 nodes, one exec", 10000, 1, rounds / 4 + 1, 5);
+    launches("launch, 2 nodes, 64 execs in turn, bare twice", 2, 64, rounds, 192, true);
+    launches("launch, 10000 nodes, one exec", 10000, 1, rounds, 5);
+    launches("launch, 10000 nodes, one exec, bare twice", 10000, 1, rounds, 5, true);
     allocations(rounds);
     call_sites(rounds);
     instantiations(10000, rounds / 20 + 5);
